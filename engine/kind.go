@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -51,6 +52,10 @@ type NamedOperation struct {
 	Name, Method string
 	// Path has {id} in the identifier's place.
 	Path string
+	// BodyAt tells requests of one path apart: only those count whose body has something there, and where BodyHas is set that value, in compact
+	// form. Empty: all do.
+	BodyAt  Pointer         `json:",omitempty"`
+	BodyHas json.RawMessage `json:",omitempty"`
 	// Repeatable says that it may be sent again when it is not known whether it ran.
 	Repeatable bool
 	// Counter is the path of a number that it adds to, empty for none: what it is seen to add where it runs first, it adds
@@ -76,6 +81,12 @@ type Content struct {
 	// Busy says when it is being put there: the representation shows one of these values at BusyAt. Empty: that cannot be seen.
 	BusyAt Pointer
 	Busy   []json.RawMessage
+}
+
+// Settling is the field in which an application shows how far it has come with an object, and the values, in compact form, that it ends with.
+type Settling struct {
+	At Pointer
+	In []json.RawMessage
 }
 
 // Kind holds the rules of one kind of resource, as the engine needs them. It is made from the catalog,
@@ -115,6 +126,8 @@ type Kind struct {
 	// MergePatch says that a correction may be sent as a JSON merge patch (RFC 7396). Otherwise it is a PUT of
 	// the whole representation.
 	MergePatch bool
+	// MergeType is the media type of merge patches where the application has one of its own; empty: it takes RFC 7396's.
+	MergeType string `json:",omitempty"`
 	// JSONPatch is the media type under which a correction may be sent as a JSON Patch (RFC 6902). Empty: it may not.
 	JSONPatch string
 	// Unordered are arrays whose order is no value. A token * stands for every element of a keyed array above one.
@@ -130,6 +143,11 @@ type Kind struct {
 	CreatingPatches []string `json:",omitempty"`
 	// Content is what a resource holds beside its representation.
 	Content []Content
+	// Headers are those of the application's own that an operation has, beside those that describe its body. One that ends in "*" stands for all
+	// that begin so.
+	Headers []string `json:",omitempty"`
+	// Settles says when an application that goes on by itself has come to an end: what it shows then counts, and it takes changes. Nil: at once.
+	Settles *Settling `json:",omitempty"`
 	// Divide lists the integers that the parts of a cross resource share; Aggregate tells how the parts are read as one.
 	Divide    []Pointer
 	Aggregate []Aggregate
@@ -148,13 +166,34 @@ func (k *Kind) StatesAt(path string) bool {
 	return len(k.Divide) > 0 && slices.ContainsFunc(k.Operations, func(n NamedOperation) bool { return n.States && n.Path == path })
 }
 
-// Named returns what the catalog says of a request beyond its type, nil for nothing.
-func (k *Kind) Named(method, path string) *NamedOperation {
-	i := slices.IndexFunc(k.Operations, func(n NamedOperation) bool { return n.Method == method && n.Path == path })
+// Named returns what the catalog says of a request beyond its type, nil for nothing. The body is read only where it tells operations apart.
+func (k *Kind) Named(method, path string, body []byte) *NamedOperation {
+	i := slices.IndexFunc(k.Operations, func(n NamedOperation) bool { return n.Method == method && n.Path == path && n.says(body) })
 	if i < 0 {
 		return nil
 	}
 	return &k.Operations[i]
+}
+
+// says reports whether a body is that of the operation.
+func (n *NamedOperation) says(body []byte) bool {
+	if n.BodyAt == "" {
+		return true
+	}
+	value := json.RawMessage(body)
+	for _, token := range n.BodyAt.Tokens() {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(value, &members) != nil {
+			return false
+		}
+		inner, has := members[token]
+		if !has {
+			return false
+		}
+		value = inner
+	}
+	var shown bytes.Buffer
+	return n.BodyHas == nil || json.Compact(&shown, value) == nil && bytes.Equal(shown.Bytes(), n.BodyHas)
 }
 
 // ObservesPatch reports whether what a PATCH of an item with this Content-Type sets is to be observed.
@@ -173,6 +212,14 @@ func hasMedia(list []string, contentType string) bool {
 	}
 	media, _, _ := strings.Cut(contentType, ";")
 	return slices.Contains(list, strings.ToLower(strings.TrimSpace(media)))
+}
+
+// Carries reports whether an operation of the kind may have a header, by its canonical name.
+func (k *Kind) Carries(header string) bool {
+	return slices.Contains(TravellingHeaders(), header) || ownHeader(header) && slices.ContainsFunc(k.Headers, func(own string) bool {
+		prefix, open := strings.CutSuffix(own, AnyElement)
+		return strings.EqualFold(own, header) || open && len(header) >= len(prefix) && strings.EqualFold(header[:len(prefix)], prefix)
+	})
 }
 
 // Natural reports whether clients choose the identifiers of this kind, so that every site uses the same one.

@@ -82,15 +82,40 @@ type Operation struct {
 	Copy   bool         `cbor:"-"`
 }
 
-// TravellingHeaders are the headers that an operation may have: those that describe its body.
+// TravellingHeaders are the headers that any operation may have: those that describe its body.
 func TravellingHeaders() []string {
 	return []string{"Content-Type", "Content-Language", "Content-Encoding"}
 }
 
-// validHeader reports whether an operation may have a header, and an application be sent it.
+// noOperation are headers that no operation has, whatever a catalog says: what shows who asks, what belongs to one request or one connection, and what
+// agents say. One that ends in a hyphen stands for all that begin so.
+var noOperation = []string{"Authorization", "Cookie", "Proxy-", "X-Auth-", "X-Api-Key", "X-Subject-Token", "X-Service-Token", "Forwarded", "X-Forwarded-", "X-Remote-",
+	"Host", "Content-", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Te", "Trailer", "Expect", "If-", "Range", "Idempotency-Key", "Prefer",
+	"Skerry-", "Scope", "X-Scope", "Impersonate-"}
+
+// maxHeaders bounds the headers of an operation, maxHeader the bytes of one.
+const (
+	maxHeaders = 16
+	maxHeader  = 4 << 10
+)
+
+// ownHeader reports whether a header is one that an application may have for itself, by its canonical name.
+func ownHeader(name string) bool {
+	plain := len(name) > 0 && len(name) <= 64 && name[0] >= 'A' && name[0] <= 'Z' && strings.IndexFunc(name, func(c rune) bool {
+		return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	}) < 0
+	return plain && !slices.ContainsFunc(noOperation, func(no string) bool {
+		return name == no || strings.HasSuffix(no, "-") && strings.HasPrefix(name, no)
+	})
+}
+
+// validHeader reports whether an operation may have these headers, and an application be sent them.
 func validHeader(h map[string]string) bool {
+	if len(h) > maxHeaders {
+		return false
+	}
 	for name, value := range h {
-		if !slices.Contains(TravellingHeaders(), name) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		if !slices.Contains(TravellingHeaders(), name) && !ownHeader(name) || len(value) > maxHeader || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return false
 		}
 	}

@@ -158,11 +158,14 @@ type Visibility struct {
 }
 
 // List says where the array is in the answer to a GET on a collection; without Items it is the whole document, or its only array. A list in
-// pages has the address of the next one at Next, or takes its number, from 1, in the parameter Page; in neither case it may
-// be in the header Link (RFC 8288).
+// pages has the address of the next one at Next or in NextHeader, or what the next request has in Parameter where that is set; or it takes
+// the page's number, from 1, in the parameter Page, or how many items came before it in Offset. Where it says nothing it may be in the
+// header Link (RFC 8288).
 type List struct {
-	Items, Next engine.Pointer
-	Page        string
+	Items, Next                         engine.Pointer
+	NextHeader, Parameter, Page, Offset string
+	// Each is where a representation of its own has what an element of the array shows: in an envelope. Empty: an element is one.
+	Each engine.Pointer
 	// Watch is the parameter that makes a GET one whose answer goes on without end.
 	Watch string
 	// Deletes says that a DELETE on the collection deletes what a GET with the same query lists.

@@ -1,9 +1,11 @@
 package glue
 
 import (
+	"mime"
 	"net/url"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue/strictyaml"
@@ -47,10 +49,15 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		}
 	}
 	if v := m.Optional("patch-type"); v.Present() {
-		if !IsJSONPatch(v.Text()) || k.JSONPatch == "" {
-			v.Problem("\"patch-type\" is the media type of JSON patches, which ends in json-patch or json-patch+json; it needs \"correct: json-patch\"")
+		readPatchType(k, v)
+	}
+	if v := m.Optional("settles"); v.Present() {
+		s := v.Mapping("settling")
+		k.Settles = &engine.Settling{At: readPointer(s.Required("at"))}
+		for _, value := range s.Required("in").Sequence() {
+			k.Settles.In = append(k.Settles.In, value.JSON())
 		}
-		k.JSONPatch = v.Text()
+		s.Done()
 	}
 	for _, v := range m.Optional("list_order").Sequence() {
 		order := v.Mapping("list order")
@@ -97,6 +104,9 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		})
 		a.Done()
 	}
+	if rules.List != nil && rules.List.Each != "" && len(k.Divide)+len(k.Aggregate) > 0 {
+		m.Key("list").Problem("what spans sites is read as one in its representation, and \"each\" says that a list has something else")
+	}
 	for _, v := range m.Optional("content").Sequence() {
 		c := v.Mapping("content")
 		read, write := readMethodPath(k, c.Required("read"), "GET"), readMethodPath(k, c.Required("write"), "PUT", "POST", "PATCH")
@@ -116,6 +126,19 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	readResolutions(k, m.Optional("resolutions"))
 	m.Done()
 	return rules
+}
+
+// readPatchType reads the media type of patches that an application has made up for itself.
+func readPatchType(k *engine.Kind, v strictyaml.Value) {
+	media, _, err := mime.ParseMediaType(v.Text())
+	switch {
+	case k.JSONPatch != "" && IsJSONPatch(v.Text()):
+		k.JSONPatch = v.Text()
+	case k.MergePatch && err == nil && media == v.Text() && strings.HasSuffix(media, "+json"):
+		k.MergeType = media
+	default:
+		v.Problem("\"patch-type\" is the media type of patches: with \"correct: json-patch\" it ends in json-patch or json-patch+json, with \"correct: merge-patch\" in +json")
+	}
 }
 
 // readUnique reads which names are given once inside a container that is spread over sites.
@@ -166,9 +189,17 @@ func readList(m *strictyaml.Mapping) *List {
 		}
 		return name
 	}
-	list := &List{Items: readPointer(m.Optional("items")), Next: readPointer(m.Optional("next")), Page: parameter(m.Optional("page")),
+	list := &List{Items: readPointer(m.Optional("items")), Each: readPointer(m.Optional("each")), Next: readPointer(m.Optional("next")),
+		NextHeader: m.Optional("next-header").Text(), Parameter: parameter(m.Optional("parameter")),
+		Page: parameter(m.Optional("page")), Offset: parameter(m.Optional("offset")),
 		Watch: parameter(m.Optional("watch")), Deletes: m.Optional("deletes").Bool()}
-	m.Exclusive("next", "page")
+	m.Exclusive("next", "next-header", "page", "offset")
+	switch {
+	case list.NextHeader != "" && !headerName.MatchString(list.NextHeader):
+		m.Key("next-header").Problem("%q is no name of a header", list.NextHeader)
+	case list.Parameter != "" && list.Next == "" && list.NextHeader == "":
+		m.Key("parameter").Problem("\"parameter\" takes what stands at \"next\" or in \"next-header\"; say one of these too")
+	}
 	m.Done()
 	return list
 }

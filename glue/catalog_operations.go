@@ -23,6 +23,9 @@ func readOperations(k *engine.Kind, v strictyaml.Value) {
 		op := engine.NamedOperation{Name: readName(named), Repeatable: m.Optional("repeatable").Bool()}
 		at := readMethodPath(k, match, "POST", "PUT", "PATCH", "DELETE")
 		op.Method, op.Path = at.Method, at.Path
+		if v := m.Optional("body"); v.Present() {
+			readBodyMatch(v, &op)
+		}
 		readEffect(m, &op)
 		m.Done()
 		if op.Path == k.Item && op.Method != "POST" && (op.Counter != "" || op.Sets != nil || op.Observed) {
@@ -36,12 +39,27 @@ func readOperations(k *engine.Kind, v strictyaml.Value) {
 			if op.Name != "" && other.Name == op.Name {
 				named.Problem("there is an operation %q already", op.Name)
 			}
-			if op.Path != "" && other.Method == op.Method && other.Path == op.Path {
+			if op.Path != "" && other.Method == op.Method && other.Path == op.Path && !apart(&op, &other) {
 				match.Problem("the operation %q matches the same requests", other.Name)
 			}
 		}
 		k.Operations = append(k.Operations, op)
 	}
+}
+
+// readBodyMatch reads what a body has that tells an operation apart from others of its path.
+func readBodyMatch(v strictyaml.Value, op *engine.NamedOperation) {
+	m := v.Mapping("body")
+	op.BodyAt = readPointer(m.Required("at"))
+	if has := m.Optional("has"); has.Present() {
+		op.BodyHas = has.JSON()
+	}
+	m.Done()
+}
+
+// apart reports whether bodies tell two operations of one path apart: they look at different places, or for different values.
+func apart(a, b *engine.NamedOperation) bool {
+	return a.BodyAt != "" && b.BodyAt != "" && (a.BodyAt != b.BodyAt || a.BodyHas != nil && b.BodyHas != nil && string(a.BodyHas) != string(b.BodyHas))
 }
 
 // readEffect reads what an operation does to the representation.

@@ -90,7 +90,7 @@ func (r *catalogReader) service(n engine.ServiceName, v strictyaml.Value) *Servi
 	kinds := m.Optional("kinds").Mapping("list of kinds")
 	for _, e := range kinds.Entries() {
 		checkName(e.Key, e.At)
-		k := &engine.Kind{Service: n, Name: engine.KindName(e.Key), HonoursKey: honours}
+		k := &engine.Kind{Service: n, Name: engine.KindName(e.Key), HonoursKey: honours, Headers: s.Headers}
 		s.Rules[k.Name] = r.kind(k, e)
 		s.Kinds = append(s.Kinds, k)
 	}

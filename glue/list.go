@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -41,7 +43,7 @@ func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, within string, 
 	if err != nil {
 		return Items{}, err
 	}
-	spots, translates := c.spots(ctx, k, within), c.Translates(k)
+	spots, translates := c.listSpots(ctx, k, within), c.Translates(k)
 	self := owner{kindName: nameOf(k)}
 	if k.Within != "" {
 		self.kind = k
@@ -50,7 +52,7 @@ func (c *Client) ParseItems(ctx context.Context, k *engine.Kind, within string, 
 	for i := range list.Each {
 		item := &list.Each[i]
 		text := []byte(item.Text)
-		if own, ok := ownID(k, text); ok {
+		if own, ok := c.listedID(k, text); ok {
 			item.ID = own
 			if meta, ok := c.ids.Meta(ctx, k.Service, k.Name, self.localID(own)); ok {
 				item.ID, item.Replicated = self.own(string(meta)), true
@@ -75,7 +77,7 @@ func (c *Client) SplitItems(k *engine.Kind, body []byte) (Items, error) {
 		return Items{}, err
 	}
 	for i := range list.Each {
-		list.Each[i].ID, _ = ownID(k, list.Each[i].Text)
+		list.Each[i].ID, _ = c.listedID(k, list.Each[i].Text)
 	}
 	return list, nil
 }
@@ -135,12 +137,50 @@ func (c *Client) itemsAt(k *engine.Kind, body []byte) (span, error) {
 	return found[0], nil
 }
 
-// ownID reads the identifier that a representation shows.
-func ownID(k *engine.Kind, text []byte) (id string, ok bool) {
-	if k.ID.At == "" {
+// envelope is where a representation has what an element of a list shows.
+func (c *Client) envelope(k *engine.Kind) engine.Pointer {
+	if list := c.listOf(k); list != nil {
+		return list.Each
+	}
+	return ""
+}
+
+// listSpots are the spots of a representation as far as an element of a list has them.
+func (c *Client) listSpots(ctx context.Context, k *engine.Kind, within string) (spots []spot) {
+	envelope := c.envelope(k).Tokens()
+	for _, s := range c.spots(ctx, k, within) {
+		if n := len(envelope); len(s.tokens) > n && slices.Equal(s.tokens[:n], envelope) {
+			s.tokens = s.tokens[n:]
+			spots = append(spots, s)
+		}
+	}
+	return spots
+}
+
+// listedID reads the identifier that an element of a list shows.
+func (c *Client) listedID(k *engine.Kind, text []byte) (id string, ok bool) {
+	at, inside := strings.CutPrefix(string(k.ID.At), string(c.envelope(k)))
+	if !inside {
 		return "", false
 	}
-	values(text, skipSpace(text, 0), k.ID.At.Tokens(), func(v span) {
+	return idAt(engine.Pointer(at), text)
+}
+
+// enveloped is an element of a list as a representation shows it.
+func (c *Client) enveloped(k *engine.Kind, text []byte) []byte {
+	tokens := c.envelope(k).Tokens()
+	for _, token := range slices.Backward(tokens) {
+		text = slices.Concat([]byte("{"), quote(token), []byte(":"), text, []byte("}"))
+	}
+	return text
+}
+
+// idAt reads the identifier that stands at a place.
+func idAt(at engine.Pointer, text []byte) (id string, ok bool) {
+	if at == "" {
+		return "", false
+	}
+	values(text, skipSpace(text, 0), at.Tokens(), func(v span) {
 		if s, _, good := identifier(text[v.start:v.end]); good {
 			id, ok = s, true
 		}

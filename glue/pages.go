@@ -2,6 +2,7 @@ package glue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +29,17 @@ func (c *Client) pages(ctx context.Context, k *engine.Kind, credentials *engine.
 func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection string, credentials *engine.Credentials, visit func(body []byte) error) error {
 	list := c.listOf(k)
 	numbered := func(n int) string {
-		page := list.Page + "=" + strconv.Itoa(n)
+		page := cmp.Or(list.Page, list.Offset) + "=" + strconv.Itoa(n)
 		if selection == "" {
 			return page
 		}
 		return selection + "&" + page
 	}
 	query, number, local := selection, 1, engine.LocalID("")
-	if list != nil && list.Page != "" {
-		query = numbered(1)
+	counts := list != nil && (list.Page != "" || list.Offset != "")
+	if counts {
+		query = numbered(list.beginning())
+		number = list.beginning()
 	}
 	if within != "" {
 		local = engine.LocalID(engine.Inside(within, ""))
@@ -59,19 +62,21 @@ func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection 
 		if err != nil {
 			return err
 		}
-		if list != nil && list.Page != "" && (len(page.Each) == 0 || bytes.Equal(last, reply.Body)) {
+		if counts && (len(page.Each) == 0 || bytes.Equal(last, reply.Body)) {
 			return nil
 		}
 		last = reply.Body
 		if err := visit(reply.Body); err != nil {
 			return err
 		}
-		if list != nil && list.Page != "" {
-			number++
+		if counts {
+			if number += len(page.Each); list.Page != "" {
+				number += 1 - len(page.Each)
+			}
 			query = numbered(number)
 			continue
 		}
-		next, err := c.nextPage(k, list, reply)
+		next, err := c.nextPage(k, list, reply, query)
 		if err != nil || next == "" {
 			return err
 		}
@@ -122,19 +127,50 @@ func (c *Client) Listed(ctx context.Context, k *engine.Kind, within, query strin
 	return items, err
 }
 
-// nextPage returns the query of the page after this one, empty when it is the last.
-func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply, hosts ...string) (string, error) {
-	text := linkNext(reply.Header)
-	if list != nil && list.Next != "" {
-		text = ""
-		values(reply.Body, skipSpace(reply.Body, 0), list.Next.Tokens(), func(v span) {
-			if reply.Body[v.start] == '"' {
-				text = unquote(reply.Body[v.start:v.end])
-			}
-		})
+// beginning is the number of the first page, or how many items come before it.
+func (l *List) beginning() int {
+	if l.Page != "" {
+		return 1
 	}
+	return 0
+}
+
+// goesOn is what an answer says of the next page: its address, or what a parameter is to have; empty when it is the last.
+func (l *List) goesOn(reply engine.Reply) (text string) {
+	switch {
+	case l != nil && l.NextHeader != "":
+		return reply.Header.Get(l.NextHeader)
+	case l == nil || l.Next == "":
+		return linkNext(reply.Header)
+	}
+	values(reply.Body, skipSpace(reply.Body, 0), l.Next.Tokens(), func(v span) {
+		switch c := reply.Body[v.start]; {
+		case c == '"':
+			text = unquote(reply.Body[v.start:v.end])
+		case l.Parameter != "" && (c == '-' || c >= '0' && c <= '9'):
+			text = string(reply.Body[v.start:v.end])
+		}
+	})
+	return text
+}
+
+// with is a query with another value of a parameter.
+func with(query, name, value string) string {
+	parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
+		own, _, _ := strings.Cut(part, "=")
+		return part == "" || own == name
+	})
+	return strings.Join(append(parts, name+"="+url.QueryEscape(value)), "&")
+}
+
+// nextPage returns the query of the page after this one, which was asked for with a query; empty when it is the last.
+func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply, query string, hosts ...string) (string, error) {
+	text := list.goesOn(reply)
 	if text == "" {
 		return "", nil
+	}
+	if list != nil && list.Parameter != "" {
+		return with(query, list.Parameter, text), nil
 	}
 	up := c.upstreams[k.Service].URL
 	u, err := url.Parse(text)
@@ -150,20 +186,21 @@ func (c *Client) nextPage(k *engine.Kind, list *List, reply engine.Reply, hosts 
 }
 
 // Next returns the query of the page after an answer of this site's application to a GET on the collection of k, empty when it is the
-// last. Host is how its client called it.
-func (c *Client) Next(k *engine.Kind, header http.Header, body []byte, host string) (string, error) {
-	return c.nextPage(k, c.listOf(k), engine.Reply{Header: header, Body: body}, host)
+// last. Query is that of the request, host how its client called it.
+func (c *Client) Next(k *engine.Kind, header http.Header, body []byte, query, host string) (string, error) {
+	return c.nextPage(k, c.listOf(k), engine.Reply{Header: header, Body: body}, query, host)
 }
 
 // Numbered reports whether the pages of k's list have numbers, which clients ask for.
 func (c *Client) Numbered(k *engine.Kind) bool {
 	list := c.listOf(k)
-	return list != nil && list.Page != ""
+	return list != nil && (list.Page != "" || list.Offset != "")
 }
 
 // Continue says in a list where it goes on: at next, a path with a query, or nowhere when that is empty. It stands where the application
-// puts it; after the origin, such as https://host, where that puts whole addresses.
-func (c *Client) Continue(k *engine.Kind, header http.Header, body []byte, origin, next string) []byte {
+// puts it; after the origin, such as https://host, where that puts whole addresses. Where the application puts the value of a parameter, token
+// stands there.
+func (c *Client) Continue(k *engine.Kind, header http.Header, body []byte, origin, next, token string) []byte {
 	links, whole := header.Values("Link"), strings.Contains(linkNext(header), "://")
 	header.Del("Link")
 	for _, line := range links {
@@ -174,6 +211,17 @@ func (c *Client) Continue(k *engine.Kind, header http.Header, body []byte, origi
 		}
 	}
 	list := c.listOf(k)
+	if list != nil && list.Parameter != "" {
+		if next = ""; token != "" {
+			next, origin = token, ""
+		}
+	}
+	if list != nil && list.NextHeader != "" {
+		if header.Del(list.NextHeader); next != "" {
+			header.Set(list.NextHeader, next)
+		}
+		return body
+	}
 	if list == nil || list.Next == "" {
 		if whole {
 			next = origin + next
@@ -234,14 +282,15 @@ func (c *Client) Find(ctx context.Context, k *engine.Kind, request string) ([]en
 		page, err := c.splitItems(k, body)
 		for _, item := range page.Each {
 			objects++
-			values(item.Text, 0, k.Marker.Tokens(), func(v span) {
+			at := engine.Pointer(strings.TrimPrefix(string(k.Marker), string(c.envelope(k))))
+			values(item.Text, 0, at.Tokens(), func(v span) {
 				shows = true
 				if item.Text[v.start] != '"' || !tree.HasMarker(unquote(item.Text[v.start:v.end]), request) {
 					return
 				}
-				id, _ := ownID(k, item.Text)
+				id, _ := c.listedID(k, item.Text)
 				found = append(found, engine.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-					Body: item.Text, Local: engine.LocalID(id)})
+					Body: c.enveloped(k, item.Text), Local: engine.LocalID(id)})
 			})
 		}
 		return err

@@ -127,6 +127,7 @@ func (c *Client) each(ctx context.Context, t engine.Target, names func(*engine.K
 			if k.Within != "" {
 				id = engine.Inside(within, id)
 			}
+			item.Text = c.enveloped(k, item.Text)
 			see(k, id, item)
 		}
 	}

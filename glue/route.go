@@ -138,6 +138,9 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	}
 	m := Match{Kind: best.kind, Canonical: p.canonical, Below: bestPlace == belowItem}
 	m.Verb, m.Type = classify(method, bestPlace, header)
+	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.MergeType != "" && mediaType(header) == best.kind.MergeType {
+		m.Type = engine.TypeMerge
+	}
 	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.ObservesPatch(header.Get("Content-Type")) {
 		m.Type = engine.TypePatch
 	}
@@ -165,7 +168,7 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	m.Path = path.String()
 	if bestPlace == onItem || m.Below {
 		for i, o := range best.operations {
-			if best.kind.Operations[i].Method == method && o.matches(p, false) {
+			if n := &best.kind.Operations[i]; n.Method == method && n.BodyAt == "" && o.matches(p, false) {
 				m.Name = best.kind.Operations[i].Name
 				break
 			}

@@ -149,7 +149,7 @@ func (c *Client) Items(k *engine.Kind, body []byte) ([][]byte, error) {
 	}
 	each := make([][]byte, len(items.Each))
 	for i, item := range items.Each {
-		each[i] = item.Text
+		each[i] = c.enveloped(k, item.Text)
 	}
 	return each, nil
 }

@@ -221,7 +221,7 @@ func FuzzTranslate(f *testing.F) {
 			return
 		}
 		if out, ok := putAt(doc, []string{"a", "b"}, []byte(`"x"`)); ok {
-			if id, found := ownID(&engine.Kind{ID: engine.IDRule{At: "/a/b"}}, out); !json.Valid(out) || !found || id != "x" {
+			if id, found := idAt("/a/b", out); !json.Valid(out) || !found || id != "x" {
 				t.Fatalf("%q became %q", doc, out)
 			}
 		}

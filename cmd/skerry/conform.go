@@ -19,7 +19,7 @@ type catalogConform struct {
 	File     string            `arg:"" type:"existingfile" help:"The catalog."`
 	Upstream []string          `required:"" placeholder:"[SERVICE=]URL" help:"Where one application is, its only service or each by its name."`
 	Other    []string          `required:"" placeholder:"[SERVICE=]URL" help:"Where another instance of it is, likewise."`
-	Header   []string          `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every request, such as one that says who asks; the agents send the first as their own credentials. Others on this machine see command lines."`
+	Header   []string          `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every request, such as one that says who asks; the agents have a credential among them (Authorization, Cookie, X-Auth-Token, X-Api-Key) as their own. Others on this machine see command lines."`
 	Kind     []string          `placeholder:"SERVICE/KIND" help:"Try these kinds alone (default: all)."`
 	Body     map[string]string `mapsep:"none" placeholder:"SERVICE/KIND[/OPERATION]=FILE" help:"A file that creates an object of a kind, or is sent with an operation that the catalog names. A kind without one gets a name alone. Of a file whose name ends in .json each field that has a text, a number or an array is changed; in any other {name} and {value} are replaced."`
 	Patience time.Duration     `default:"1m" placeholder:"DURATION" help:"How long the two sites may take to settle after the cut (default ${default})."`

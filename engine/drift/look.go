@@ -28,6 +28,9 @@ func observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Sh
 	case reply.Gone():
 		return unseen(engine.UnseenGone)
 	case reply.Status >= 200 && reply.Status < 300:
+		if err := plan.Unsettled(v.Kind, presented.Body); err != nil {
+			return nil, err
+		}
 		var divided []engine.Pointer
 		if v.About.Collaboration == engine.Cross {
 			divided = v.Kind.Divide

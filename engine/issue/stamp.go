@@ -25,7 +25,7 @@ func Stamp(v *view.View, o *engine.Operation) {
 		}
 	}
 	delete(o.Seen, v.Line)
-	if n := v.Kind.Named(o.Method, o.Path); n != nil {
+	if n := v.Kind.Named(o.Method, o.Path, o.Body); n != nil {
 		o.Name = n.Name
 	}
 }

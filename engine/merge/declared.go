@@ -18,7 +18,7 @@ func Effect(k *engine.Kind, o *engine.Operation) *engine.NamedOperation {
 	if o.Type != engine.TypeAction && o.Type != engine.TypeAbsolute {
 		return nil
 	}
-	if n := k.Named(o.Method, o.Path); n != nil && n.Declared() {
+	if n := k.Named(o.Method, o.Path, o.Body); n != nil && n.Declared() {
 		return n
 	}
 	return nil
@@ -44,7 +44,11 @@ func (h *History) MergeType() string {
 		return h.base.MergeType
 	}
 	i := slices.IndexFunc(h.ordered, func(o *engine.Operation) bool { return mergeType(o) != "" })
-	if i < 0 {
+	switch {
+	case i >= 0:
+	case h.kind.MergeType != "":
+		return h.kind.MergeType
+	default:
 		return DefaultMergeType
 	}
 	return mergeType(h.ordered[i])

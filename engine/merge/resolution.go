@@ -31,7 +31,7 @@ func nameOf(k *engine.Kind, o *engine.Operation) string {
 	if o.Name != "" {
 		return o.Name
 	}
-	if n := k.Named(o.Method, o.Path); n != nil {
+	if n := k.Named(o.Method, o.Path, o.Body); n != nil {
 		return n.Name
 	}
 	return ""

@@ -16,11 +16,16 @@ func Admits(c engine.Catalog, k *engine.Kind, o *engine.Operation) bool {
 		ok && (rest != "" && rest[0] != '/' || strings.Contains(rest, "{id}")) {
 		return false
 	}
+	for name := range o.Header {
+		if !k.Carries(name) {
+			return false
+		}
+	}
 	kind, t, ok := c.Classify(k.Service, o.Method, o.Path, o.Header)
 	if !ok || kind != k.Name {
 		return false
 	}
-	if n := k.Named(o.Method, o.Path); n != nil {
+	if n := k.Named(o.Method, o.Path, o.Body); n != nil {
 		o.Name = n.Name
 	}
 	return t == o.Type || (t == engine.TypeReplace || t == engine.TypeAbsolute) && o.Type == engine.TypeCreate ||

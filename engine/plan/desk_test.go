@@ -182,7 +182,7 @@ func (d *desk) vanish() { d.shows, d.files = nil, map[string]string{} }
 // act is what the application does when an action runs on it.
 func (d *desk) act(t failer, o *Operation) {
 	t.Helper()
-	n := d.kind.Named(o.Method, o.Path)
+	n := d.kind.Named(o.Method, o.Path, o.Body)
 	if n == nil {
 		return
 	}

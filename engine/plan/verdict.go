@@ -72,7 +72,7 @@ func Resendable(k *engine.Kind, o *engine.Operation) bool {
 	case engine.TypePatch:
 		return k.HonoursKey || merge.Effect(k, o) != nil || absolutePatch(o.Body)
 	case engine.TypeAction:
-		n := k.Named(o.Method, o.Path)
+		n := k.Named(o.Method, o.Path, o.Body)
 		return k.HonoursKey || n != nil && n.Repeatable
 	}
 	return true

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -141,6 +142,27 @@ func ContentOf(k *engine.Kind, o *engine.Operation) *engine.Content {
 		return nil
 	}
 	return &k.Content[i]
+}
+
+// Unsettled says what a representation shows of how far the application has come, while it goes on by itself; nil: it has come to an end, or
+// nothing tells.
+func Unsettled(k *engine.Kind, representation []byte) error {
+	if k.Settles == nil {
+		return nil
+	}
+	root, err := tree.ParseJSON(representation)
+	if err != nil {
+		return nil
+	}
+	value, ok := tree.ValueAt(root, k.Settles.At)
+	if !ok {
+		return nil
+	}
+	shown := tree.Compact(value)
+	if slices.ContainsFunc(k.Settles.In, func(v json.RawMessage) bool { return bytes.Equal(v, shown) }) {
+		return nil
+	}
+	return fmt.Errorf("the application goes on with it: %s is %.60s", k.Settles.At, shown)
 }
 
 // Busy reports whether a representation shows that a part of the content is being put in its place.

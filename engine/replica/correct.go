@@ -84,6 +84,10 @@ func (t *correct) see(r *work, in *Answered) bool {
 		r.later(t.operation, shown, in.Err, r.env.Report(r.Kind, r.Document, shown, in.Err, false))
 		return true
 	}
+	if err := plan.Unsettled(r.Kind, shown.Body); err != nil {
+		r.tryAgain(t.operation, engine.Reply{}, err)
+		return true
+	}
 	left := plan.Left(r.Kind, step, shown.Body)
 	if left.Empty() { // the application shows it already
 		t.succeed(r, shown)
@@ -98,6 +102,11 @@ func (t *correct) see(r *work, in *Answered) bool {
 	r.Doubt(step.Operations...)
 	t.read, t.shown = false, shown
 	t.tries++
+	for name, value := range t.operation.Header {
+		if call.Header[name] == "" && !slices.Contains(engine.TravellingHeaders(), name) {
+			call.Header[name] = value
+		}
+	}
 	if !step.Void { // what counts for nothing is taken back by this site itself
 		call.As, _ = view.WithRightsOf(r.View, t.operation)
 	}

@@ -25,7 +25,7 @@ func firstTip(about engine.About, epoch uint64) engine.Tip {
 }
 
 func (e env) Admits(k *engine.Kind, o *engine.Operation) bool {
-	if n := k.Named(o.Method, o.Path); n != nil {
+	if n := k.Named(o.Method, o.Path, o.Body); n != nil {
 		o.Name = n.Name
 	}
 	return true

@@ -124,7 +124,7 @@ func (t *own) prepare(r *work) bool {
 	if t.creates {
 		op.Type = engine.TypeCreate
 	}
-	if n := r.Kind.Named(q.Method, q.Path); n != nil {
+	if n := r.Kind.Named(q.Method, q.Path, q.Body); n != nil {
 		op.Name = n.Name
 	}
 	t.flight = &flight.Flight{Operation: op, Line: r.Line, Epoch: op.Epoch, Creates: t.creates, Credentials: q.Credentials, Within: q.Within, Keys: a.Keys, After: a.After}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -27,6 +30,9 @@ type send struct {
 	declared, named      bool // this task has declared it, has the name
 	phase                sendPhase
 	reply                engine.Reply
+	// match is the tag of what the application has shown, where it asks for one (428); asked says that it has.
+	match string
+	asked bool
 }
 
 type sendPhase int
@@ -34,7 +40,9 @@ type sendPhase int
 const (
 	sendLooks sendPhase = iota + 1 // for an object under the chosen identifier
 	sendFinds                      // for a marker
+	sendWaits                      // for the application to come to an end with what it does by itself
 	sendSends                      // the request
+	sendReads                      // for the tag that the application asks for
 	sendHolds                      // for the content, which was refused
 	sendMeets                      // for what is in the way
 	sendGone                       // for whether the object is still there
@@ -85,6 +93,10 @@ func (t *send) begin(r *work) bool {
 		return t.lookFor(r)
 	case t.sent && !plan.Resendable(k, o), !t.sent && r.Resumed && issue.Marks(r.Kind, o):
 		return t.lookFor(r)
+	}
+	if k.Settles != nil && t.local != "" && o.Type != engine.TypeCreate && o.Type != engine.TypeDelete {
+		t.phase = sendWaits
+		return r.call(r.readCall(t.local))
 	}
 	return t.dispatch(r)
 }
@@ -149,6 +161,13 @@ func (t *send) dispatch(r *work) bool {
 	t.phase = sendSends
 	call := r.sendCall(o, at, t.key, nil)
 	call.Call.As, _ = view.WithRightsOf(r.View, o)
+	if t.match != "" {
+		call.Call.Header = maps.Clone(o.Header)
+		if call.Call.Header == nil {
+			call.Call.Header = map[string]string{}
+		}
+		call.Call.Header["If-Match"] = t.match
+	}
 	return r.call(call)
 }
 
@@ -172,8 +191,20 @@ func (t *send) answer(r *work, in *Answered) bool {
 		return t.compare(r, in)
 	case sendFinds:
 		return t.found(r, in)
+	case sendWaits:
+		if err := plan.Unsettled(r.Kind, in.Presented.Body); in.Err == nil && in.Reply.Status == 200 && err != nil {
+			r.tryAgain(t.o, engine.Reply{}, err)
+			return t.over(r)
+		}
+		return t.dispatch(r)
 	case sendSends:
 		return t.heard(r, in)
+	case sendReads:
+		if tag := in.Reply.Header.Get("ETag"); in.Err == nil && in.Reply.Status == http.StatusOK && !strings.HasPrefix(tag, "W/") {
+			t.match = tag
+			return t.dispatch(r)
+		}
+		return t.refused(r, false)
 	case sendHolds:
 		return t.holds(r, in)
 	case sendMeets:
@@ -285,6 +316,10 @@ func (t *send) holds(r *work, in *Answered) bool {
 
 func (t *send) judge(r *work, in *Answered, became plan.Verdict, alone bool) bool {
 	o, reply := t.o, in.Reply
+	if reply.Status == http.StatusPreconditionRequired && in.Err == nil && t.local != "" && !t.asked {
+		t.asked, t.phase = true, sendReads
+		return r.call(r.readCall(t.local))
+	}
 	last, tried := r.LastTry(o.ID)
 	contested := tried && report.Contested(last.Status) // the one before did not fit what is there, too
 	switch became {

@@ -2,12 +2,14 @@ package acceptance
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/skerry/skerry/testnet/apps/habits"
 	"github.com/skerry/skerry/testnet/conform"
 )
 
@@ -60,5 +62,32 @@ func TestConformance(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("it has left out %v", want)
+	}
+}
+
+// TestHabits has applications that answer as real ones do, in envelopes, without bodies, in forms, with states that come later, changed at both
+// sides of a cut. Where clients may give one name twice, a person is asked, and told so; everything else ends the same.
+func TestHabits(t *testing.T) {
+	asked := map[string]string{"hal": "create", "unique": "create"} // identifiers made of names, names that are given once
+	for _, k := range habits.All {
+		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
+			a := conform.WithHabits(k)
+			report, err := a.Conformance(context.WithoutCancel(t.Context()), program, t.TempDir(), func(c *conform.Conformance) { c.Patience = patience })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range report.Kinds {
+				if len(kind.Cases) < 9 || len(kind.Deleted.Left) > 0 || kind.Untried != "" {
+					t.Errorf("%s: %d pairs, untried %q, deleted %+v; not taken %v", kind.Kind, len(kind.Cases), kind.Untried, kind.Deleted, kind.NotTaken)
+				}
+				for _, c := range kind.Cases {
+					waits := c.Verdict == conform.Asked && c.First == asked[k.Name] && c.Second == c.First
+					if c.Verdict != conform.Same && !waits {
+						t.Errorf("%s × %s: %s: %s", c.First, c.Second, c.Verdict, c.Why)
+					}
+				}
+			}
+		})
 	}
 }

@@ -153,6 +153,11 @@ func (p *pair) lost(shown *representation) string {
 	switch {
 	case x.ends && y.ends, x.makes:
 		return ""
+	case (x.idle || y.idle) && (x.ends || y.ends):
+		if deleted := x.Name == "DELETE" || y.Name == "DELETE"; deleted != (shown == nil) {
+			return "it was deleted, or made again, and that does not show"
+		}
+		return ""
 	case x.ends || y.ends:
 		deletes := x.Name == "DELETE" || y.Name == "DELETE"
 		switch {
@@ -164,11 +169,11 @@ func (p *pair) lost(shown *representation) string {
 		return ""
 	case shown == nil:
 		return "nobody has deleted it, and it is gone"
-	case x.field == "" || y.field == "" || p.kind.ReplaceWhole && (strings.HasPrefix(x.Name, "PUT") || strings.HasPrefix(y.Name, "PUT")):
+	case x.field == "" && !x.idle || y.field == "" && !y.idle || p.kind.ReplaceWhole && (strings.HasPrefix(x.Name, "PUT") || strings.HasPrefix(y.Name, "PUT")):
 		return p.uncounted(shown)
 	}
 	for i, op := range p.ops {
-		if x.field == y.field && (i == 0 || strings.Contains(x.Name, ":") || strings.Contains(y.Name, ":")) {
+		if op.idle || x.field == y.field && (i == 0 || strings.Contains(x.Name, ":") || strings.Contains(y.Name, ":")) {
 			continue // the later one counts, and lists are merged
 		}
 		if want, got := p.between[i].text(op.field), shown.text(op.field); want != got {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/testnet/apps/habits"
 	"github.com/skerry/skerry/testnet/lab"
 )
 
@@ -30,7 +31,30 @@ type Application struct {
 }
 
 // Applications are those that can be started here, in the order of their pages.
-var Applications = []*Application{&Lab}
+var Applications = slices.Concat([]*Application{&Lab}, withHabits())
+
+// withHabits are small applications, each with habits of real ones.
+func withHabits() (all []*Application) {
+	for _, k := range habits.All {
+		all = append(all, WithHabits(k))
+	}
+	return all
+}
+
+// WithHabits is one of them.
+func WithHabits(k habits.Known) *Application {
+	a := &Application{Name: k.Name, Title: k.Name, About: k.About, Catalog: k.Catalog(), Bodies: map[string]Body{}, Header: http.Header{}}
+	for of, text := range k.Bodies {
+		a.Bodies[of] = Body{Media: k.Media, Text: []byte(text)}
+	}
+	if k.Header[0] != "" {
+		a.Header.Set(k.Header[0], k.Header[1])
+	}
+	a.Start = func(ctx context.Context, _ string) (map[string]string, func() error, error) {
+		return Serve(ctx, map[string]http.Handler{k.Service: habits.New(k.Habits)})
+	}
+	return a
+}
 
 // Lab is the demo application.
 var Lab = Application{

@@ -133,7 +133,7 @@ func (d *Deleted) tell(o *object, err error) {
 
 // delete deletes an object through the first site.
 func (r *run) delete(ctx context.Context, o *object) error {
-	a, err := r.sites[0].through(ctx, r, request{kind: o.kind, method: http.MethodDelete, path: o.kind.Item, id: o.id, header: map[string]string{"Skerry-Force": "relied-on"}})
+	a, _, err := deleteIt(ctx, r, r.sites[0], o)
 	if err == nil && !a.fine() && !a.gone() {
 		err = fmt.Errorf("DELETE at %s is refused: %s", First, a.excerpt())
 	}

@@ -20,13 +20,18 @@ type operation struct {
 	makes, ends bool
 	// field is what it changes, empty for what is not known: an action, opaque bytes.
 	field engine.Pointer
-	// again is a second one of its sort: it is tried beside others alone.
-	again bool
+	// again is a second one of its sort: it is tried beside others alone. idle: it does nothing.
+	again, idle bool
 	// do does it at a site. made is an object that is another one than before, nil for none.
 	do func(ctx context.Context, r *run, s *site, o *object) (a answer, made *object, err error)
 	// shown says whether a representation shows that it was done; nil: nobody can tell.
 	shown func(before, after *representation) bool
 }
+
+// nothing is what one client does while the other does something.
+var nothing = operation{Name: "nothing", idle: true, do: func(context.Context, *run, *site, *object) (answer, *object, error) {
+	return answer{status: http.StatusOK}, nil, nil
+}}
 
 // pair is two operations that two clients do at both sides of a cut, and what came of it.
 type pair struct {
@@ -43,7 +48,7 @@ type pair struct {
 
 // worth says whether two operations are tried together. What makes an object meets only its like, and of two sorts of one thing one is enough.
 func worth(x, y operation) bool {
-	return x.makes == y.makes && !(x.again && y.again)
+	return x.makes == y.makes && !(x.again && y.again) && !(x.idle && y.idle) || x.makes && y.idle
 }
 
 // offered finds out on an object what an application takes of all that could be tried, and reports what it does not.
@@ -55,6 +60,11 @@ func (r *run) offered(ctx context.Context, k *engine.Kind, report *KindReport) (
 		}
 		if o == nil {
 			return nil, fmt.Errorf("an object is refused that was taken before: %s", why)
+		}
+		if k.Settles != nil { // until then the application takes nothing
+			if err := r.settled(ctx); err != nil {
+				return nil, err
+			}
 		}
 		why, err = r.taken(ctx, op, o)
 		if err != nil {
@@ -158,8 +168,22 @@ func chosen(name string) string {
 }
 
 func deleteIt(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
-	a, err := s.through(ctx, r, request{kind: o.kind, method: http.MethodDelete, path: o.kind.Item, id: o.id})
+	q := request{kind: o.kind, method: http.MethodDelete, path: o.kind.Item, id: o.id, header: map[string]string{"Skerry-Force": "relied-on"}}
+	a, err := s.through(ctx, r, q)
+	if err == nil && a.status == http.StatusPreconditionRequired {
+		a, err = s.matched(ctx, r, q)
+	}
 	return a, nil, err
+}
+
+// matched sends a request that the application takes only with the tag of what it shows.
+func (s *site) matched(ctx context.Context, r *run, q request) (answer, error) {
+	now, err := s.through(ctx, r, request{kind: q.kind, method: http.MethodGet, path: q.kind.Item, id: q.id})
+	if err != nil {
+		return now, err
+	}
+	q.header["If-Match"] = now.header.Get("ETag")
+	return s.through(ctx, r, q)
 }
 
 // remake deletes an object and makes one of its name.
@@ -360,7 +384,7 @@ func change(k *engine.Kind, form string, e edit, again bool) operation {
 			case http.MethodPut:
 				q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, e.at, v)
 			case http.MethodPatch:
-				q.method, q.header["Content-Type"], q.body = http.MethodPatch, "application/merge-patch+json", set([]byte("{}"), e.at, v)
+				q.method, q.header["Content-Type"], q.body = http.MethodPatch, cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), e.at, v)
 			default:
 				q.method, q.header["Content-Type"] = http.MethodPatch, cmp.Or(k.JSONPatch, "application/json-patch+json")
 				q.body = compact([]any{map[string]any{"op": "replace", "path": string(e.at), "value": v}})

@@ -52,7 +52,7 @@ type Body struct {
 }
 
 // isJSON reports whether the body is looked into.
-func (b Body) isJSON() bool { return b.Media == "" || json.Valid(b.Text) }
+func (b Body) isJSON() bool { return len(b.Text) == 0 || json.Valid(b.Text) }
 
 // run is a conformance run under way.
 type run struct {
@@ -130,6 +130,8 @@ func (r *run) prepare(ctx context.Context, k *engine.Kind) error {
 	if err != nil {
 		return err
 	}
+	offered = append(offered, nothing)
+	report.Operations = append(report.Operations, nothing.Name)
 	r.Tell("%s: making objects for %d operations", nameOf(k), len(offered))
 	for _, x := range offered {
 		for _, y := range offered {

@@ -88,9 +88,11 @@ func (r *run) start(ctx context.Context) error {
 	return agents.Mesh(ctx, r.sites[:])
 }
 
-// credentials writes what the agent asks its application with: the first header that is given, none without one.
+// credentials writes what the agent asks its application with: the first of the headers that say who asks, which never travel; none without one.
 func (s *site) credentials(all http.Header) (file, header string, err error) {
-	names := slices.Sorted(maps.Keys(all))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
+		return !slices.Contains([]string{"Authorization", "Cookie", "X-Auth-Token", "X-Api-Key"}, name)
+	})
 	if len(names) == 0 {
 		return "", "", nil
 	}

@@ -126,7 +126,7 @@ func (m *model) reversed(d *engine.Operation) bool {
 // rule is that of the catalog for two that are apart, in their order: one for names goes before one for types.
 func (m *model) rule(a, b *engine.Operation) (best *engine.Resolution) {
 	fits := func(word string, o *engine.Operation) int {
-		if n := m.kind.Named(o.Method, o.Path); n != nil && n.Name == word {
+		if n := m.kind.Named(o.Method, o.Path, o.Body); n != nil && n.Name == word {
 			return 1
 		}
 		if word == string(o.Type) {

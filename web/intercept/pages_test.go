@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,17 @@ func (m *mesh) pager(id engine.SiteID, style string, items ...string) {
 		switch style {
 		case "number":
 			_ = json.NewEncoder(w).Encode(list)
+		case "header":
+			if next != "" {
+				w.Header().Set("X-Next", strconv.Itoa(to))
+			}
+			_ = json.NewEncoder(w).Encode(list)
+		case "cursor":
+			answer := map[string]any{"items": list, "next": nil}
+			if next != "" {
+				answer["next"] = strconv.Itoa(to)
+			}
+			_ = json.NewEncoder(w).Encode(answer)
 		case "link":
 			w.Header().Add("Link", `</images>; rel="first"`)
 			if next != "" {
@@ -86,10 +98,15 @@ func (s *siteUnderTest) walk(t *testing.T, style, scope string) (pages []string)
 					next = target[1:]
 				}
 			}
+			if text := a.header.Get("X-Next"); text != "" {
+				next = "/images?of=x&from=" + url.QueryEscape(text)
+			}
 		} else if err := json.Unmarshal([]byte(a.body), &page); err != nil {
 			t.Fatal(err)
 		} else if page.Next != nil {
-			next = *page.Next
+			if next = *page.Next; style == "cursor" {
+				next = "/images?of=x&from=" + url.QueryEscape(next)
+			}
 		}
 		ids := []string{}
 		for _, i := range page.Items {
@@ -115,7 +132,7 @@ func (s *siteUnderTest) walk(t *testing.T, style, scope string) (pages []string)
 
 // However the applications give their lists, and wherever it is in them: what is replicated is listed once, all else as well.
 func TestListsInPages(t *testing.T) {
-	for _, style := range []string{"link", "body", "whole", "number"} {
+	for _, style := range []string{"link", "body", "whole", "number", "header", "cursor"} {
 		t.Run(style, func(t *testing.T) {
 			m := newMesh(t)
 			switch style {
@@ -123,6 +140,10 @@ func TestListsInPages(t *testing.T) {
 				m.list = &glue.List{Items: "/items", Next: "/next"}
 			case "number":
 				m.list = &glue.List{Page: "page"}
+			case "header":
+				m.list = &glue.List{NextHeader: "X-Next", Parameter: "from"}
+			case "cursor":
+				m.list = &glue.List{Items: "/items", Next: "/next", Parameter: "from"}
 			}
 			m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
 			m.replicate("N", map[engine.SiteID]engine.LocalID{paris: "7", nantes: "43"})

@@ -104,7 +104,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
 		Operation: q.Operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
-		Query: query, Header: request.ContentHeaders(q.Header), Body: body, Large: large, Placement: q.Sites, Parts: q.Parts, Scope: q.Scope,
+		Query: query, Header: request.Carried(m.Kind, q.Header), Body: body, Large: large, Placement: q.Sites, Parts: q.Parts, Scope: q.Scope,
 		User: q.Who(), Alternatives: alternatives(q), Agreement: q.Agreement, ExactlyOne: q.ExactlyOne,
 		Async: q.From == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         peer.Forces(q.Header, engine.ForceActions),

@@ -77,10 +77,17 @@ func listingOf(token string) *listing {
 
 // paged reports whether a request goes on with a list, by the address that it was given; its token is what that holds.
 func paged(q *request.Request) (token string, ok bool) {
-	if !strings.Contains(q.Query, pageParameter+"=") {
+	if !strings.Contains(q.Query, pageParameter) {
 		return "", false
 	}
 	values, _ := url.ParseQuery(strings.TrimPrefix(q.Query, "?"))
+	for _, all := range values { // where the application has a parameter of its own for that, it is in there
+		for _, value := range all {
+			if token, ok := strings.CutPrefix(value, pageParameter+"="); ok {
+				return token, true
+			}
+		}
+	}
 	return values.Get(pageParameter), values.Has(pageParameter)
 }
 
@@ -210,13 +217,14 @@ func (h *Lists) makeWhole(q *request.Request, items []glue.Item) {
 
 // goOn says in an aggregated list where it goes on.
 func (h *Lists) goOn(q *request.Request, header http.Header, body []byte, next *listing) []byte {
-	address := ""
+	address, token := "", ""
 	if next != nil {
-		address = q.Prefix + q.Path + "?" + pageParameter + "=" + next.token()
+		token = pageParameter + "=" + next.token()
+		address = q.Prefix + q.Path + "?" + token
 	}
 	origin := "http://" + q.Host
 	if q.TLS != nil {
 		origin = "https://" + q.Host
 	}
-	return h.Client.Continue(q.Match.Kind, header, body, origin, address)
+	return h.Client.Continue(q.Match.Kind, header, body, origin, address, token)
 }

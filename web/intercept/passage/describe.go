@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -15,7 +16,7 @@ import (
 func (h *Porter) Describe(ctx context.Context, q *request.Request, header http.Header, body []byte, items []glue.Item, order []engine.SiteID, goes bool) (next string, paged bool) {
 	k := q.Match.Kind
 	h.mark(ctx, k, items)
-	next, err := h.Client.Next(k, header, body, q.Host)
+	next, err := h.Client.Next(k, header, body, strings.TrimPrefix(q.Query, "?"), q.Host)
 	if err != nil {
 		h.Log.Warn("where a list goes on", "path", q.Path, "err", err)
 	}

@@ -14,14 +14,12 @@ import (
 	"github.com/skerry/skerry/glue"
 )
 
-// content are the headers that describe a body and travel with an operation.
-var content = []string{"Content-Type", "Content-Language", "Content-Encoding"}
-
-// ContentHeaders returns those that describe a body.
-func ContentHeaders(h http.Header) map[string]string {
+// Carried returns the headers that an operation of a kind has: those that describe its body, and what the catalog says that the application has for
+// itself.
+func Carried(k *engine.Kind, h http.Header) map[string]string {
 	out := map[string]string{}
-	for _, name := range content {
-		if v := h.Get(name); v != "" {
+	for name := range h {
+		if v := h.Get(name); v != "" && k.Carries(name) {
 			out[name] = v
 		}
 	}
@@ -39,7 +37,7 @@ func (q *Request) Credentials() *engine.Credentials {
 	q.Strip(h)
 	glue.StripAgent(h)
 	glue.RemoveHopByHop(h)
-	for _, name := range slices.Concat(content, []string{"Content-Length", "Expect", "Prefer", "Idempotency-Key", "Accept-Encoding", "X-Forwarded-Prefix"}) {
+	for _, name := range slices.Concat(engine.TravellingHeaders(), []string{"Content-Length", "Expect", "Prefer", "Idempotency-Key", "Accept-Encoding", "X-Forwarded-Prefix"}) {
 		h.Del(name)
 	}
 	return &engine.Credentials{Header: h}
