@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -201,10 +202,38 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	if err != nil {
 		return engine.Call{}, fmt.Errorf("the application shows no JSON that could be corrected: %w", err)
 	}
-	if etag := shown.Header.Get("ETag"); etag != "" && !strings.HasPrefix(etag, "W/") {
-		call.Header["If-Match"] = etag
-	}
+	call.Header = Matching(call.Header, Tag(shown))
 	return call, nil
+}
+
+// Tag is what tells what an application shows from what it has shown before and after that, empty where nothing does for certain.
+func Tag(shown engine.Reply) string {
+	if tag := shown.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
+		return tag
+	}
+	return ""
+}
+
+// Matching is a header with the precondition that the application still shows what has this tag; of an empty one the header as it is.
+func Matching(header map[string]string, tag string) map[string]string {
+	if tag == "" {
+		return header
+	}
+	header = maps.Clone(header)
+	if header == nil {
+		header = map[string]string{}
+	}
+	header["If-Match"] = tag
+	return header
+}
+
+// Carry puts into a header what the application has for itself in that of an operation.
+func Carry(o *engine.Operation, header map[string]string) {
+	for name, value := range o.Header {
+		if header[name] == "" && !slices.Contains(engine.TravellingHeaders(), name) {
+			header[name] = value
+		}
+	}
 }
 
 // Shows reports whether a representation has every value that e sets, in the order that it gives.

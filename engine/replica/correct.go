@@ -102,11 +102,7 @@ func (t *correct) see(r *work, in *Answered) bool {
 	r.Doubt(step.Operations...)
 	t.read, t.shown = false, shown
 	t.tries++
-	for name, value := range t.operation.Header {
-		if call.Header[name] == "" && !slices.Contains(engine.TravellingHeaders(), name) {
-			call.Header[name] = value
-		}
-	}
+	plan.Carry(t.operation, call.Header)
 	if !step.Void { // what counts for nothing is taken back by this site itself
 		call.As, _ = view.WithRightsOf(r.View, t.operation)
 	}

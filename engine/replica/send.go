@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -161,13 +159,7 @@ func (t *send) dispatch(r *work) bool {
 	t.phase = sendSends
 	call := r.sendCall(o, at, t.key, nil)
 	call.Call.As, _ = view.WithRightsOf(r.View, o)
-	if t.match != "" {
-		call.Call.Header = maps.Clone(o.Header)
-		if call.Call.Header == nil {
-			call.Call.Header = map[string]string{}
-		}
-		call.Call.Header["If-Match"] = t.match
-	}
+	call.Call.Header = plan.Matching(o.Header, t.match)
 	return r.call(call)
 }
 
@@ -200,8 +192,7 @@ func (t *send) answer(r *work, in *Answered) bool {
 	case sendSends:
 		return t.heard(r, in)
 	case sendReads:
-		if tag := in.Reply.Header.Get("ETag"); in.Err == nil && in.Reply.Status == http.StatusOK && !strings.HasPrefix(tag, "W/") {
-			t.match = tag
+		if t.match = plan.Tag(in.Reply); in.Err == nil && in.Reply.Status == http.StatusOK && t.match != "" {
 			return t.dispatch(r)
 		}
 		return t.refused(r, false)
