@@ -53,7 +53,7 @@ func TestConformance(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"networks/network": 78, "networks/port": 50, "servers/key": 92}
+	want := map[string]int{"networks/network": 97, "networks/port": 65, "servers/key": 113}
 	for _, k := range report.Kinds {
 		if k.Counts[conform.Same] != len(k.Cases) || len(k.Cases) != want[k.Kind] || k.Deleted.Gone != k.Deleted.Of || k.Deleted.Of < len(k.Cases)/2 {
 			t.Errorf("%s: of %d pairs it says %v, of deleted ones %+v; not taken %v", k.Kind, len(k.Cases), k.Counts, k.Deleted, k.NotTaken)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/tree"
@@ -81,6 +82,9 @@ func (r *run) offered(ctx context.Context, k *engine.Kind, report *KindReport) (
 	return all, nil
 }
 
+// showing is how long an application has to show what it has accepted, as it is found out whether it takes a request.
+const showing = 10 * time.Second
+
 // taken says why an operation cannot be tried, nothing where it can.
 func (r *run) taken(ctx context.Context, op operation, o *object) (why string, err error) {
 	if op.makes {
@@ -101,7 +105,7 @@ func (r *run) taken(ctx context.Context, op operation, o *object) (why string, e
 		return "", nil
 	}
 	var after *representation
-	if r.until(ctx, "it is shown", func() error {
+	if within(ctx, min(r.Patience, showing), "it is shown", func() error {
 		if after, err = s.shows(ctx, r, o); err != nil {
 			return err
 		}

@@ -171,14 +171,18 @@ func (r *run) heal(ctx context.Context) error {
 
 // until asks until ok returns nil; what it returned last is the error when patience ends.
 func (r *run) until(ctx context.Context, what string, ok func() error) error {
-	end := time.Now().Add(r.Patience)
+	return within(ctx, r.Patience, what, ok)
+}
+
+func within(ctx context.Context, patience time.Duration, what string, ok func() error) error {
+	end := time.Now().Add(patience)
 	for {
 		err := ok()
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: not within %s: %w", what, r.Patience, err)
+			return fmt.Errorf("%s: not within %s: %w", what, patience, err)
 		}
 		select {
 		case <-ctx.Done():
