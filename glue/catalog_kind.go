@@ -134,10 +134,10 @@ func readPatchType(k *engine.Kind, v strictyaml.Value) {
 	switch {
 	case k.JSONPatch != "" && IsJSONPatch(v.Text()):
 		k.JSONPatch = v.Text()
-	case k.MergePatch && err == nil && media == v.Text() && strings.HasSuffix(media, "+json"):
+	case k.MergePatch && err == nil && media == v.Text() && (strings.HasSuffix(media, "+json") || media == "application/json"):
 		k.MergeType = media
 	default:
-		v.Problem("\"patch-type\" is the media type of patches: with \"correct: json-patch\" it ends in json-patch or json-patch+json, with \"correct: merge-patch\" in +json")
+		v.Problem("\"patch-type\" is the media type of patches: with \"correct: json-patch\" it ends in json-patch or json-patch+json, with \"correct: merge-patch\" in +json, or is application/json")
 	}
 }
 

@@ -2,101 +2,45 @@ package acceptance
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/skerry/skerry/testnet/conform"
 	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/site"
 )
 
 // PocketBase is an application that nobody here wrote: https://pocketbase.io. Each site has an instance of its own, set
 // up alike with one collection that everybody may use.
 
-//go:embed testdata/pocketbase.yaml
-var pocketBaseCatalog []byte
-
 const (
 	notes     = "/api/collections/notes/records"
 	bothNotes = "{records: paris & nantes}"
-
-	superuser = "admin@example.org"
-	password  = "a password for tests"
 )
 
 func pocketBase(program string) env.Application {
 	return env.Application{
-		Catalog:  pocketBaseCatalog,
+		Catalog:  conform.PocketBaseCatalog,
 		Services: map[string]int{"records": 9801},
 		Health:   "/api/health",
 		Command: func(dir string) []string {
 			return []string{program, "serve", "--http", "127.0.0.1:9801", "--dir", filepath.Join(dir, "pocketbase")}
 		},
-		Ready: func(ctx context.Context, s *env.Site) error { return addNotes(ctx, program, s) },
+		Ready: func(ctx context.Context, s *env.Site) error {
+			return conform.AddNotes(ctx, program, filepath.Join(s.Config().Dir, "pocketbase"), &site.Client{Base: "http://127.0.0.1:9801", HTTP: s.HTTP()})
+		},
 	}
-}
-
-// addNotes makes the collection, as the operator of an instance does.
-func addNotes(ctx context.Context, program string, s *env.Site) error {
-	out, err := exec.CommandContext(ctx, program, "superuser", "upsert", superuser, password,
-		"--dir", filepath.Join(s.Config().Dir, "pocketbase")).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("make a superuser: %w: %s", err, out)
-	}
-	login, err := s.RequestApplication(ctx, "records", "POST /api/collections/_superusers/auth-with-password",
-		`{"identity":"`+superuser+`","password":"`+password+`"}`)
-	if err != nil || login.Status != 200 {
-		return fmt.Errorf("log in: %w: %d %s", err, login.Status, login.Body)
-	}
-	made, err := s.RequestApplication(ctx, "records", "POST /api/collections", `{"name":"notes","type":"base",
-		"listRule":"","viewRule":"","createRule":"","updateRule":"","deleteRule":"",
-		"fields":[{"name":"title","type":"text","required":true},{"name":"text","type":"text"},{"name":"stars","type":"number"}]}`,
-		"Authorization", login.Text("token"))
-	if err != nil || made.Status != 200 {
-		return fmt.Errorf("make the collection: %w: %d %s", err, made.Status, made.Body)
-	}
-	return nil
-}
-
-// buildPocketBase builds the program once for each version of its module, and returns its path.
-func buildPocketBase(t *testing.T) string {
-	t.Helper()
-	sum, err := os.ReadFile("../apps/pocketbase/go.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := filepath.Abs("../../.cache")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(cache, fmt.Sprintf("pocketbase-%x", sha256.Sum256(sum)))
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Built beside its place and moved there whole: another test may be doing the same.
-	building := fmt.Sprintf("%s.%d", path, os.Getpid())
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", building, "github.com/pocketbase/pocketbase/examples/base")
-	cmd.Dir = "../apps/pocketbase"
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build PocketBase: %v\n%s", err, out)
-	}
-	if err := os.Rename(building, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestPocketBaseThroughACut(t *testing.T) {
-	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: pocketBase(buildPocketBase(t))})
+	built, err := conform.BuildPocketBase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, Application: pocketBase(built)})
 	paris, nantes := e.Site("paris"), e.Site("nantes")
 	ask := func(s *env.Site, request, body string, header ...string) env.Answer {
 		t.Helper()

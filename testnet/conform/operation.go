@@ -3,6 +3,7 @@ package conform
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -157,18 +158,31 @@ func createAgain(ctx context.Context, r *run, s *site, o *object) (answer, *obje
 			body.Text = set(body.Text, other, another(valueAt(body.Text, other), s))
 		}
 		if o.kind.ID.Settable {
-			body.Text = set(body.Text, o.kind.ID.At, chosen(o.name))
+			_, like := o.kind.Split(r.first[nameOf(o.kind)].id)
+			body.Text = set(body.Text, o.kind.ID.At, chosen(like, o.name))
 		}
 	}
 	return r.create(ctx, o.kind, s, o.name, body)
 }
 
-// chosen is an identifier that a client chooses for a name. Applications that take one take a UUID, or what is as long as theirs; a UUID has
-// letters, digits and hyphens and nothing else.
-func chosen(name string) string {
-	digits := fmt.Sprintf("%032x", name)
-	digits = digits[len(digits)-32:]
-	return digits[:8] + "-" + digits[8:12] + "-4" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:]
+// chosen is an identifier that a client chooses for a name, made like one that the application has assigned: a letter where that has one, a digit where
+// that has one.
+func chosen(like, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return string(slices.Collect(func(yield func(byte) bool) {
+		for i := range len(like) {
+			c, n := like[i], sum[i%len(sum)]
+			switch {
+			case c >= '0' && c <= '9':
+				c = '0' + n%10
+			case c >= 'a' && c <= 'z':
+				c = 'a' + n%6 // as in hexadecimal numbers
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}))
 }
 
 func deleteIt(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {

@@ -1,0 +1,181 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/testnet/process"
+	agents "github.com/skerry/skerry/testnet/site"
+)
+
+// What follows are applications that nobody here wrote, as they are. Each is had once and kept in .cache, beside the module.
+
+// PocketBaseCatalog describes PocketBase with one collection, notes.
+//
+//go:embed pocketbase.yaml
+var PocketBaseCatalog []byte
+
+//go:embed json-server.yaml
+var jsonServerCatalog []byte
+
+// jsonServerVersion is the one that is installed.
+const jsonServerVersion = "0.17.4"
+
+var pocketBase = Application{
+	Name: "pocketbase", Title: "PocketBase 0.37", Catalog: PocketBaseCatalog,
+	About:  "[PocketBase](https://pocketbase.io), unmodified, with a collection of three fields that everybody may use. It assigns identifiers of 15 characters or takes one.",
+	Bodies: map[string]Body{"records/note": {Text: []byte(`{"title":"x","stars":1,"tags":["a","b","c"]}`)}},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		program, err := BuildPocketBase(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		at, stop, err := launch(ctx, dir, "/api/health", func(address string) []string {
+			return []string{program, "serve", "--http", address, "--dir", filepath.Join(dir, "data")}
+		})
+		if err == nil {
+			err = AddNotes(ctx, program, filepath.Join(dir, "data"), &agents.Client{Base: at, HTTP: http.DefaultClient})
+		}
+		return map[string]string{"records": at}, stop, err
+	},
+}
+
+var jsonServer = Application{
+	Name: "json-server", Title: "json-server " + jsonServerVersion, Catalog: jsonServerCatalog,
+	About: "json-server, unmodified: a file of JSON behind an API, with integers that it assigns as identifiers. It takes a PATCH as `application/json`, and does nothing at all with one of another media type, though it answers 200.",
+	Bodies: map[string]Body{
+		"posts/post":    {Text: []byte(`{"title":"x","views":7,"tags":["a","b","c"],"author":{"name":"ada"}}`)},
+		"posts/comment": {Text: []byte(`{"body":"x","stars":1}`)},
+	},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		program, err := installJSONServer(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		data := filepath.Join(dir, "db.json")
+		if err := os.WriteFile(data, []byte(`{"posts":[],"comments":[]}`), 0o600); err != nil {
+			return nil, nil, err
+		}
+		at, stop, err := launch(ctx, dir, "/posts", func(address string) []string {
+			host, port, _ := strings.Cut(address, ":")
+			return []string{program, "--quiet", "--host", host, "--port", port, data}
+		})
+		return map[string]string{"posts": at}, stop, err
+	},
+}
+
+// launch starts a program at an address of its own, and waits until a path is answered.
+func launch(ctx context.Context, dir, health string, command func(address string) []string) (at string, stop func() error, err error) {
+	ports, err := free(1)
+	if err != nil {
+		return "", nil, err
+	}
+	argv := command(address(ports[0]))
+	p, err := process.Start(filepath.Base(argv[0]), filepath.Join(dir, "log"), argv...)
+	if err != nil {
+		return "", nil, err
+	}
+	at = "http://" + address(ports[0])
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	return at, p.Kill, (&agents.Client{Base: at, HTTP: http.DefaultClient}).Answers(ctx, health, p.Ended)
+}
+
+// cached is a path in .cache, beside the module that this runs in.
+func cached(ctx context.Context, name string) (path, module string, err error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", "", fmt.Errorf("find the module: %w", err)
+	}
+	module = filepath.Dir(string(bytes.TrimSpace(out)))
+	return filepath.Join(module, ".cache", name), module, os.MkdirAll(filepath.Join(module, ".cache"), 0o755)
+}
+
+// BuildPocketBase builds PocketBase once for each version of its module, and returns its path.
+func BuildPocketBase(ctx context.Context) (string, error) {
+	_, module, err := cached(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(module, "testnet", "apps", "pocketbase")
+	sum, err := os.ReadFile(filepath.Join(folder, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	path, _, err := cached(ctx, fmt.Sprintf("pocketbase-%x", sha256.Sum256(sum)))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	// Built beside its place and moved there whole: another run may be doing the same.
+	building := fmt.Sprintf("%s.%d", path, os.Getpid())
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", building, "github.com/pocketbase/pocketbase/examples/base")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build PocketBase: %w\n%s", err, out)
+	}
+	return path, os.Rename(building, path)
+}
+
+// AddNotes makes a collection in a running PocketBase with its data in dir, as the operator of an instance does.
+func AddNotes(ctx context.Context, program, dir string, client *agents.Client) error {
+	const superuser, password = "admin@example.org", "a password for tests"
+	if out, err := exec.CommandContext(ctx, program, "superuser", "upsert", superuser, password, "--dir", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("make a superuser: %w: %s", err, out)
+	}
+	var login struct{ Token string }
+	if err := client.Call(ctx, http.MethodPost, "/api/collections/_superusers/auth-with-password", map[string]string{"identity": superuser, "password": password}, &login); err != nil {
+		return fmt.Errorf("log in: %w", err)
+	}
+	own := *client
+	own.HTTP = &http.Client{Transport: authorized{client.HTTP, login.Token}}
+	return own.Call(ctx, http.MethodPost, "/api/collections", json.RawMessage(`{"name":"notes","type":"base",
+		"listRule":"","viewRule":"","createRule":"","updateRule":"","deleteRule":"",
+		"fields":[{"name":"title","type":"text","required":true},{"name":"text","type":"text"},{"name":"stars","type":"number"},{"name":"tags","type":"json"}]}`), nil)
+}
+
+// authorized sends a token with each request.
+type authorized struct {
+	by    *http.Client
+	token string
+}
+
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", a.token)
+	return a.by.Do(r)
+}
+
+// installJSONServer installs it once, and returns its path.
+func installJSONServer(ctx context.Context) (string, error) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		return "", errors.New("json-server needs node and npm, which are Debian's nodejs and npm")
+	}
+	folder, _, err := cached(ctx, "json-server-"+jsonServerVersion)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "node_modules", ".bin", "json-server")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "json-server@"+jsonServerVersion).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install json-server: %w\n%s", err, out)
+	}
+	return path, nil
+}
