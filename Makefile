@@ -71,6 +71,7 @@ kill: ## kill agents at named points while clients write, 400 times; ARGS="-fail
 	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)
 
 conformance: build ## change applications at both sides of a cut with every pair of operations, compare them directly, and write docs/conformance; ARGS=lab for one
+	@.ci/deps openstack
 	go run ./testnet/conformance $(ARGS)
 
 # Without a bound on making inputs smaller, a target runs a handful of times and no more.

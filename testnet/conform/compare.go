@@ -31,6 +31,11 @@ func (x *representation) text(at engine.Pointer) string {
 	return string(tree.Compact(v))
 }
 
+// same reports whether two representations agree at and below a path, an order that is no value apart.
+func (x *representation) same(y *representation, at engine.Pointer) bool {
+	return !slices.ContainsFunc(differences(x, y), at.Contains)
+}
+
 // assigned tells which fields are left out, and why.
 func assigned(k *engine.Kind) (all []LeftOut) {
 	if k.ID.At != "" && !k.Natural() {

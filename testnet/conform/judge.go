@@ -176,7 +176,7 @@ func (p *pair) lost(shown *representation) string {
 		if op.idle || x.field == y.field && (i == 0 || strings.Contains(x.Name, ":") || strings.Contains(y.Name, ":")) {
 			continue // the later one counts, and lists are merged
 		}
-		if want, got := p.between[i].text(op.field), shown.text(op.field); want != got {
+		if want, got := p.between[i].text(op.field), shown.text(op.field); !p.between[i].same(shown, op.field) {
 			return fmt.Sprintf("%s at %s has set %s to %s, and it is %s", op.Name, [2]string{First, Second}[i], op.field, pretty(json.RawMessage(want)), pretty(json.RawMessage(got)))
 		}
 	}

@@ -316,7 +316,7 @@ func changes(k *engine.Kind, body []byte) (all []operation) {
 		if one != "" {
 			all = append(all, change(k, form, edit{"", one, another}, false))
 		}
-		if other != "" && form != "JSON Patch" {
+		if other != "" && (form != "JSON Patch" || k.JSONPatch != "") {
 			all = append(all, change(k, form, edit{"", other, another}, true))
 		}
 	}

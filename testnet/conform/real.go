@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skerry/skerry/docs/catalogs"
+	"github.com/skerry/skerry/testnet/openstack"
 	"github.com/skerry/skerry/testnet/process"
 	agents "github.com/skerry/skerry/testnet/site"
 )
@@ -72,6 +74,26 @@ var jsonServer = Application{
 			return []string{program, "--quiet", "--host", host, "--port", port, data}
 		})
 		return map[string]string{"posts": at}, stop, err
+	},
+}
+
+var glance = Application{
+	Name: "glance", Title: "Glance, OpenStack's image service", Catalog: catalogs.Glance,
+	About:  "Glance as Debian packages it, unmodified, with the catalog of [catalogs/glance.yaml](../catalogs/glance.yaml). It takes UUIDs that clients choose, JSON patches of a media type of its own, and the file of an image once.",
+	Bodies: map[string]Body{"image/image": {Text: []byte(`{"name":"debian","about":"twelve","disk_format":"raw","container_format":"bare","tags":["a","b","c"]}`)}},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		database := filepath.Join(dir, "database")
+		if err := openstack.NewGlanceDatabase(ctx, database); err != nil {
+			return nil, nil, err
+		}
+		at, stop, err := launch(ctx, dir, "/v2/images", func(address string) []string {
+			g := openstack.Glance{Dir: filepath.Join(dir, "glance"), Address: address}
+			if err := g.Furnish(database); err != nil {
+				return []string{"false"} // it ends, and says why below
+			}
+			return g.Command()
+		})
+		return map[string]string{openstack.Image: at}, stop, err
 	},
 }
 
