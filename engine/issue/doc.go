@@ -2,7 +2,7 @@
 // placement. It follows from the view and the request, and does nothing by itself. Package replica runs what is issued.
 //
 // Read stamp.go for what every operation gets, edit.go for what one sets, place.go for placements, setting.go for requests of the agent's
-// own.
+// own, refuse.go for what becomes no operation.
 //
 // docs/words.md explains the terms.
 package issue

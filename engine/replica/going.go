@@ -1,11 +1,11 @@
 package replica
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/drift"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -90,8 +90,7 @@ func (t *own) awaitsGone(r *work) bool {
 		t.ask.since = now
 	}
 	if now.Sub(t.ask.since) >= goneWithin {
-		return t.refuse(r, &engine.Refusal{Status: http.StatusConflict, Type: "deleting", Detail: string(r.Kind.Name) + " " + string(r.About.Key) +
-			" was deleted, and the application has not done it yet; nothing has happened, try again later"})
+		return t.refuse(r, issue.Deleting(r.Kind, r.About.Key))
 	}
 	r.asks = append([]*Ask{t.ask}, r.asks...)
 	r.asksAt = now.Add(r.env.Backoff(1))

@@ -49,7 +49,7 @@ func (t *own) begin(r *work) bool {
 	if t.ask.Restore == nil && t.ask.Request.Creates() && r.Exists() { // it would lack what had been set before, if the object has vanished
 		switch {
 		case r.Mine.Local == "" && r.Standing(r.Self).Unmade(r.History) && !r.Yields(r.Self):
-			return t.refuse(r, lostFirst(r.Kind))
+			return t.refuse(r, issue.Lost(r.Kind))
 		case r.Mine.Local == "":
 		case t.ask.Request.Type == engine.TypeCreate || len(r.standing().Whole(r.History).Absolute) > 0:
 			t.phase = ownLost
@@ -62,12 +62,6 @@ func (t *own) begin(r *work) bool {
 func (t *own) client(c *Call) *Call {
 	c.Client = true
 	return c
-}
-
-// lostFirst refuses a request for what has to be made anew first.
-func lostFirst(k *engine.Kind) *engine.Refusal {
-	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
-		"the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", k.Service, k.Name)}
 }
 
 // arrived answers a request whose operation has come here in its document already, which sees to it that it runs here.
@@ -219,7 +213,7 @@ func (t *own) fix(r *work) bool {
 		return t.refuse(r, err)
 	}
 	if t.unread != nil {
-		return t.refuse(r, hides(r.Kind, t.unread)) // later it may show it, and what o sets would never be known
+		return t.refuse(r, issue.Hidden(r.Kind, t.unread)) // later it may show it, and what o sets would never be known
 	}
 	if t.division != nil && o.Blob == nil {
 		sent, err := t.division.Body(o, t.before)
@@ -237,12 +231,6 @@ func (t *own) fix(r *work) bool {
 		t.flight.Shown = t.shown
 	}
 	return t.send(r)
-}
-
-// hides refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
-func hides(k *engine.Kind, err error) *engine.Refusal {
-	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(
-		"the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", k.Service, k.Name)}
 }
 
 // edit computes what the operation sets. Again: what the application shows has to be read first.
@@ -286,12 +274,12 @@ func (t *own) answer(r *work, in *Answered) bool {
 	switch t.phase {
 	case ownLost:
 		if in.Err != nil || in.Reply.Status >= 500 {
-			return t.refuse(r, hides(r.Kind, errors.New(plan.Tell(in.Reply, in.Err))))
+			return t.refuse(r, issue.Hidden(r.Kind, errors.New(plan.Tell(in.Reply, in.Err))))
 		}
 		if in.Reply.Gone() {
 			r.vanished(r.Mine.Local)
 			if t.ask.Again() {
-				return t.refuse(r, lostFirst(r.Kind))
+				return t.refuse(r, issue.Lost(r.Kind))
 			}
 			r.asks = append([]*Ask{t.ask}, r.asks...) // the object is made anew first, then it is its turn
 			return true
@@ -494,7 +482,7 @@ func (r *work) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
 func (t *own) inDoubt(r *work) error {
 	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, &t.flight.Operation, t.before)}}
 	if a := plan.InTheWay(r.History, r.standing(), step); a != nil {
-		return unanswered(a.ID)
+		return issue.Unanswered(a.ID)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (t *settle) retry(r *work) bool {
 	r.settling.tries++
 	r.settling.at = r.env.Now().Add(r.env.Backoff(r.settling.tries))
 	r.wake(r.settling.at)
-	r.refuseAll(unanswered(r.Own.Operation.ID))
+	r.refuseAll(issue.Unanswered(r.Own.Operation.ID))
 	r.openWaits()
 	return t.over(r)
 }
@@ -111,7 +111,7 @@ func (t *settle) retry(r *work) bool {
 func (t *settle) ask(r *work, why string) bool {
 	r.Own.Stage, r.Own.Why = flight.Asked, why
 	r.openWaits()
-	r.refuseAll(unanswered(r.Own.Operation.ID))
+	r.refuseAll(issue.Unanswered(r.Own.Operation.ID))
 	r.Changed()
 	return t.over(r)
 }

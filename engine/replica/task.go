@@ -8,6 +8,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/view"
@@ -83,20 +84,13 @@ func (r *Replica) choose() task {
 func (r *Replica) settleOwn(now time.Time) task {
 	switch {
 	case r.Own.Stage == flight.Asked:
-		r.refuseAll(unanswered(r.Own.Operation.ID))
+		r.refuseAll(issue.Unanswered(r.Own.Operation.ID))
 		return nil
 	case len(r.asks) == 0 && now.Before(r.settling.at):
 		r.wake(r.settling.at)
 		return nil
 	}
 	return &settle{}
-}
-
-// unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it
-// for the one of this request.
-func unanswered(earlier engine.OperationID) *engine.Refusal {
-	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
-		"an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)}
 }
 
 // refusesAsks says why a client's request cannot run here, nil when it can.

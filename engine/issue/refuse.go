@@ -1,0 +1,34 @@
+package issue
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/skerry/skerry/engine"
+)
+
+// Lost refuses a request for what the application had and has to be made anew first.
+func Lost(k *engine.Kind) *engine.Refusal {
+	return upstream(nil, "the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", k.Service, k.Name)
+}
+
+// Hidden refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
+func Hidden(k *engine.Kind, err error) *engine.Refusal {
+	return upstream(err, "the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", k.Service, k.Name)
+}
+
+// Unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it
+// for the one of this request.
+func Unanswered(earlier engine.OperationID) *engine.Refusal {
+	return upstream(nil, "an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)
+}
+
+// Deleting refuses a create while what has its name is still there, though the application has accepted that it be deleted.
+func Deleting(k *engine.Kind, key engine.ResourceID) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusConflict, Type: "deleting", Detail: fmt.Sprintf(
+		"%s %s was deleted, and the application has not done it yet; nothing has happened, try again later", k.Name, key)}
+}
+
+func upstream(err error, format string, args ...any) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err, Detail: fmt.Sprintf(format, args...)}
+}
