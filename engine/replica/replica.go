@@ -193,10 +193,16 @@ func (r *Replica) NextStep() plan.Step {
 // is to join anew knows that what it would say is not so.
 func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 	me := &r.Me
-	if r.behind || me.Number == 0 && me.Holding == nil && r.History.Held() == 0 && (r.Blank() || len(me.Settled)+len(r.Mine.Outcomes)+len(me.Waits) == 0 && me.Left == nil && !me.Rejoins) {
+	if r.behind || me.Number == 0 && me.Holding == nil && !awaited(r.View) && (r.Blank() || len(me.Settled)+len(r.Mine.Outcomes)+len(me.Waits) == 0 && me.Left == nil && !me.Rejoins) {
 		return nil, false
 	}
 	return r.Tell(at)
+}
+
+// awaited reports whether a site that joins anew waits for this one's word, which has nothing but what it holds back. It says nothing before that: its
+// word would take the place of what a lost run of its own may have said, by which it finds out that its disk was set back.
+func awaited(v *view.View) bool {
+	return v.History.Held() > 0 && slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool { return v.At(m).Rejoins })
 }
 
 // SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it. Whoever waits for
