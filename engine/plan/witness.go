@@ -144,6 +144,17 @@ func ContentOf(k *engine.Kind, o *engine.Operation) *engine.Content {
 	return &k.Content[i]
 }
 
+// Wanted is the reference of the content that an operation puts in its place.
+func Wanted(o *engine.Operation) engine.BlobRef {
+	if o.Blob != nil {
+		return *o.Blob
+	}
+	h := engine.NewBlobHasher()
+	_, _ = h.Write(o.Body) // never fails
+	ref, _ := h.Sum()
+	return ref
+}
+
 // Unsettled says what a representation shows of how far the application has come, while it goes on by itself; nil: it has come to an end, or
 // nothing tells.
 func Unsettled(k *engine.Kind, representation []byte) error {

@@ -275,21 +275,10 @@ func (t *send) heard(r *work, in *Answered) bool {
 	if became == plan.Conflict || became == plan.Refused {
 		if part := plan.ContentOf(k, o); part != nil && t.local != "" { // the application may have it already, from whomever
 			t.phase = sendHolds
-			return r.call(&Call{Kind: CallHolds, Call: engine.Call{Kind: k, Local: t.local}, Content: part, Want: want(o)})
+			return r.call(&Call{Kind: CallHolds, Call: engine.Call{Kind: k, Local: t.local}, Content: part, Want: plan.Wanted(o)})
 		}
 	}
 	return t.judge(r, in, became, alone)
-}
-
-// want is the reference of an operation's body.
-func want(o *engine.Operation) engine.BlobRef {
-	if o.Blob != nil {
-		return *o.Blob
-	}
-	h := engine.NewBlobHasher()
-	_, _ = h.Write(o.Body) // never fails
-	ref, _ := h.Sum()
-	return ref
 }
 
 // holds goes on after the application was asked which content it has.
