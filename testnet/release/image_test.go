@@ -27,7 +27,8 @@ func TestTheSameFilesGiveTheSameImage(t *testing.T) {
 		}
 		return b.String()
 	}
-	if made("a") != made("a") || made("a") == made("b") {
+	first, again := made("a"), made("a")
+	if first != again || first == made("b") {
 		t.Error("an image does not follow from its files")
 	}
 }
