@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/skerry/skerry/glue"
@@ -72,18 +73,19 @@ var Lab = Application{
 }
 
 func startLab(ctx context.Context, dir string) (map[string]string, func() error, error) {
-	var l *lab.Lab
+	var made atomic.Pointer[lab.Lab] // once the addresses are known, by which it finds itself
 	service := func(name string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.Service(name).ServeHTTP(w, r) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made.Load().Service(name).ServeHTTP(w, r) })
 	}
 	upstreams, stop, err := Serve(ctx, map[string]http.Handler{lab.Images: service(lab.Images), lab.Networks: service(lab.Networks), lab.Servers: service(lab.Servers)})
 	if err != nil {
 		return nil, stop, err
 	}
-	l, err = lab.New(lab.Config{Data: dir, Images: upstreams[lab.Images]})
+	l, err := lab.New(lab.Config{Data: dir, Images: upstreams[lab.Images]})
 	if err != nil {
 		return nil, stop, err
 	}
+	made.Store(l)
 	return upstreams, func() error { return errors.Join(stop(), l.Close()) }, nil
 }
 

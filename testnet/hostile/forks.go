@@ -30,7 +30,8 @@ func forkLines(ctx context.Context, m *Member, _ *Orders) error {
 	}
 	first := m.chance(len(m.sites))
 	for i := range 2 {
-		told := begun // from here on each goes on by itself
+		told := begun                // from here on each goes on by itself
+		m.forked = m.forked || i > 0 // whether or not the answer comes: who finds it out may end the line to the member
 		for range 1 + m.chance(3) {
 			l, err := told.goesOn(m, d)
 			if err != nil {
@@ -41,7 +42,6 @@ func forkLines(ctx context.Context, m *Member, _ *Orders) error {
 			}
 		}
 	}
-	m.forked = true
 	return nil
 }
 
