@@ -105,8 +105,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 				statuses = append(statuses, st)
 			}
 		}
-		back = r.Holds(with) && (r.At(with).Number == 0 || r.At(with).Rejoins || // it has not begun anew, or was set back to where it lacks what is over
-			r.Me.Over && view.Less(r.Replica.View, &r.Me, func(l engine.Line) uint64 { return h.Changes[lowest-1][l] }))
+		back = r.Holds(with) && (r.At(with).Number == 0 || r.At(with).Rejoins) // it has not begun anew
 		alike = sameCounts(r.Have().Changes, h.Changes)
 		forked = maps.Clone(r.Forks)
 	})

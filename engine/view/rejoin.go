@@ -1,29 +1,12 @@
 package view
 
-import (
-	"slices"
-
-	"github.com/skerry/skerry/engine"
-)
+import "github.com/skerry/skerry/engine"
 
 // Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, for what a site lacks that had left and was
-// added again, or for an epoch that the others have ended with what a lost run has written, or on the word of one: what is here of that may be another.
+// added again, or for an epoch that the others have ended with what a lost run has written: what is here of that may be another.
 func Skips(v *View, epoch uint64) bool {
 	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number &&
-		(v.Me.Rejoins || v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0) || slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool {
-			st := v.At(m)
-			return st.Over && st.Epoch == epoch && Less(v, st, func(l engine.Line) uint64 { return v.Epochs[0].Tip(l).Number })
-		})))
-}
-
-// Less reports whether who has so many changes of each line in an epoch lacks some that a site had written there when it ended, by its status.
-func Less(v *View, st *engine.Status, has func(engine.Line) uint64) bool {
-	for l, wrote := range st.Lines {
-		if wrote.Final > has(l) && !v.Ends(l) {
-			return true
-		}
-	}
-	return false
+		(v.Me.Rejoins || v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0)))
 }
 
 // Lost reports whether another site has settled what this one has written, and that is not here: its disk was set back.

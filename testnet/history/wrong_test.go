@@ -57,8 +57,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"a site joined anew again and again since it never took in what it had written before":         {60001664, 1, 1, ""},
 		"what a site was making as its backup was made was made once more": {65000752, 1, 0,
 			"1-2,5-19,21-23,25,27,29-37,39-41,43-44,49-51,53,56,58-62,66-71,74-77,79-81,83-84,88,98-100,103,106,108-114,116,118,120-122,125,130-132,134-136,138-150,152,154,157-159"},
-		"what the others had ended on the word of a lost run was never taken from them": {66001249, 1, 0, ""},
-		"what a site said early took the place of what its lost run had said":           {67801196, 1, 0, ""},
+		"what a site said early took the place of what its lost run had said": {67801196, 1, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
