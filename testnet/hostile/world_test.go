@@ -527,6 +527,7 @@ func (w *world) forkers() {
 	var first map[string]int
 	for _, s := range w.sites {
 		var told []struct {
+			Name   string
 			PeerID string `json:"peer_id"`
 			Uses   *struct{ Forks int }
 		}
@@ -539,7 +540,7 @@ func (w *world) forkers() {
 				named[x.PeerID] = x.Uses.Forks
 			}
 			if named[x.PeerID] > 0 && !forked[x.PeerID] {
-				w.Errorf("%s says that %s has forked a line, which has not", s.Name(), x.PeerID)
+				w.Errorf("%s says that %s (%s) has forked a line, which has not: %s", s.Name(), x.Name, x.PeerID, logged(w, s, x.PeerID, "two different changes"))
 			}
 		}
 		if first == nil {
@@ -550,6 +551,22 @@ func (w *world) forkers() {
 		}
 	}
 	w.Logf("forked lines that the sites tell of, by member: %v", first)
+}
+
+// logged are the lines of a site's log that have all these words.
+func logged(w *world, s *env.Site, words ...string) string {
+	w.Helper()
+	b, err := os.ReadFile(s.Config().Log())
+	if err != nil {
+		w.Fatal(err)
+	}
+	var found strings.Builder
+	for line := range strings.Lines(string(b)) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			found.WriteString(line)
+		}
+	}
+	return found.String()
 }
 
 // report says what was done, and how much memory it took.
