@@ -87,7 +87,7 @@ func TravellingHeaders() []string {
 	return []string{"Content-Type", "Content-Language", "Content-Encoding"}
 }
 
-// noOperation are headers that no operation has, whatever a catalog says: what shows who asks, what belongs to one request or one connection, and what
+// noOperation are headers that no operation has, whatever a catalog says: they show who asks, belong to one request or connection, or are what
 // agents say. One that ends in a hyphen stands for all that begin so.
 var noOperation = []string{"Authorization", "Cookie", "Proxy-", "X-Auth-", "X-Api-Key", "X-Subject-Token", "X-Service-Token", "Forwarded", "X-Forwarded-", "X-Remote-",
 	"Host", "Content-", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Te", "Trailer", "Expect", "If-", "Range", "Idempotency-Key", "Prefer",

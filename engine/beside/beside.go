@@ -42,7 +42,7 @@ type Config struct {
 	NewID func() string
 	// CallTimeout bounds one read of the application. LookAfter is how long after a change it is looked into containers, LookEvery
 	// how often each resource is looked at. Rows of operations stay KeepOperations, at most MaxOperations of them. MaxBlob is the
-	// most bytes of a body, Bodies what those of each other site's operations may take together, the first of them apart.
+	// most bytes of a body. Bodies is what those of each other site's operations may take together; one alone may always come.
 	CallTimeout, LookAfter, LookEvery, KeepOperations time.Duration
 	MaxOperations                                     int
 	MaxBlob, Bodies                                   int64
