@@ -246,6 +246,8 @@ type Edit struct {
 	Whole bool `cbor:"5,keyasint,omitempty" json:"whole,omitempty"`
 	// Placed are those elements, by array of Order; where it has none of an array, they are all.
 	Placed map[Pointer][]string `cbor:"6,keyasint,omitempty" json:"placed,omitempty"`
+	// Partial says that the body has more than that: what the application of its origin showed by itself, which is of no other site's.
+	Partial bool `cbor:"7,keyasint,omitempty" json:"partial,omitempty"`
 }
 
 // Increment is what an operation was seen to add to a number where it ran first.

@@ -11,9 +11,9 @@ import (
 )
 
 // EditOf computes what a request of type t with this body sets; before is the fold that its application shows when the
-// request reaches it. Representation reads what the application shows; only a JSON Patch that touches fields which no client
-// has set needs it, and an error of it is returned wrapped. It returns nil for types that set nothing by themselves. Other
-// errors are the caller's: the body is not what the type says.
+// request reaches it. Representation reads what the application shows; only a JSON Patch and a PUT with fields which no client
+// has set need it, and an error of it is returned wrapped. Nil: a PUT sets all of its body. It returns nil for types that set nothing
+// by themselves. Other errors are the caller's: the body is not what the type says.
 func EditOf(
 	k *engine.Kind, t engine.Type, body []byte, before Fold, representation func() ([]byte, error),
 ) (*engine.Edit, error) {
@@ -43,7 +43,16 @@ func EditOf(
 		m.leaves(v, "")
 		tree.NoteOrder(e, v, before.Order())
 	case t == engine.TypeReplace && !k.ReplaceWhole:
-		e = replaceEdit(v, before)
+		e = tree.Without(k, replaceEdit(v, before), saying(v, before))
+		if representation == nil || !saysMore(e, before) {
+			return e, nil
+		}
+		shown, err := representation()
+		if err != nil {
+			return nil, fmt.Errorf("read what the body replaces: %w", err)
+		}
+		leaveOut(k, e, before, shown)
+		return e, nil
 	default:
 		e.Whole = t == engine.TypeReplace
 		tree.Leaves(v, "", e.Set)

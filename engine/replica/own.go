@@ -227,7 +227,7 @@ func (t *own) fix(r *work) bool {
 	if err := issue.TooLarge(o); err != nil {
 		return t.refuse(r, err)
 	}
-	if plan.NeedsBefore(k, o) || t.shown != nil {
+	if plan.NeedsBefore(k, o) {
 		t.flight.Shown = t.shown
 	}
 	return t.send(r)

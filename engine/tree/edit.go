@@ -80,17 +80,22 @@ func NoteOrder(e *engine.Edit, tree any, before map[engine.Pointer][]string) {
 	found := map[engine.Pointer][]string{}
 	Orders(tree, "", found)
 	for p, tokens := range found {
-		moved := Moved(before[p], tokens)
-		if len(moved) == 0 {
-			continue
+		NotePlaces(e, p, before[p], tokens)
+	}
+}
+
+// NotePlaces notes the order of one array, likewise.
+func NotePlaces(e *engine.Edit, p engine.Pointer, before, tokens []string) {
+	moved := Moved(before, tokens)
+	if len(moved) == 0 {
+		return
+	}
+	SetOrder(e, p, tokens)
+	if len(moved) < len(tokens) {
+		if e.Placed == nil {
+			e.Placed = map[engine.Pointer][]string{}
 		}
-		SetOrder(e, p, tokens)
-		if len(moved) < len(tokens) {
-			if e.Placed == nil {
-				e.Placed = map[engine.Pointer][]string{}
-			}
-			e.Placed[p] = moved
-		}
+		e.Placed[p] = moved
 	}
 }
 
