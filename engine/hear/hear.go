@@ -129,15 +129,9 @@ func (h *hearing) change(c *engine.Change) view.Verdict {
 	if old && view.KeepsOut(h.View, c.Author()) {
 		return view.Known
 	}
-	verdict := h.TakeChange(c, func(o *engine.Operation) bool { return h.env.Admits(h.Kind, o) }, func(err error) {
+	return h.TakeChange(c, h.admits, func(err error) {
 		h.env.Note(h.Document, "an entry of a document was left out", err)
 	})
-	for _, entry := range c.Entries {
-		if verdict == view.Taken && entry.Map == engine.MapOperations {
-			h.deletion(c, entry)
-		}
-	}
-	return verdict
 }
 
 // forked takes in that two changes prove a fork; nil: the first one is here. Nothing is done before the view consists of what counts.
@@ -147,13 +141,14 @@ func (h *hearing) forked(f *engine.Fork, first, second *engine.Change) {
 	h.news.Forked = append(h.news.Forked, Forked{*f, first, second, instead})
 }
 
-// deletion takes note of when a deletion of another site came.
-func (h *hearing) deletion(c *engine.Change, entry engine.Entry) {
-	var o engine.Operation
-	if engine.Decode(entry.Value, &o) == nil && o.Type == engine.TypeDelete && c.Author() != h.Self {
-		o.Line, o.Origin = c.Line, c.Author()
-		h.env.HearDelete(&o)
+// admits tells whether this site's catalog sees in an operation that has come what its origin says. It takes note of when a deletion of another site
+// came.
+func (h *hearing) admits(o *engine.Operation) bool {
+	admits := h.env.Admits(h.Kind, o)
+	if o.Type == engine.TypeDelete && o.Origin != h.Self {
+		h.env.HearDelete(o)
 	}
+	return admits
 }
 
 // statuses takes in what sites say of themselves, and returns what is news.

@@ -75,7 +75,7 @@ func (r *Replica) Idle() bool {
 	return r.task == nil && r.token == 0 && r.lookToken == 0 && r.going.token == 0 && len(r.asks) == 0 && len(r.Doubts) == 0 && !r.Resumed && len(r.Fetches) == 0
 }
 
-// Step takes one input in and returns what is to be done about it.
+// Step takes one input in and returns what is to be done about it. The effects belong to the replica: they are good until its next step.
 func (r *Replica) Step(env Env, in Input) *Effects {
 	r.steps(env)
 	switch in := in.(type) {
@@ -110,7 +110,8 @@ func (r *Replica) Step(env Env, in Input) *Effects {
 
 // steps begins a step, stepped ends it.
 func (r *Replica) steps(env Env) {
-	r.env, r.out, r.Now = env, &Effects{}, env.Clock().UnixMicro()
+	r.effects = Effects{}
+	r.env, r.out, r.Now = env, &r.effects, env.Clock().UnixMicro()
 }
 
 func (r *Replica) stepped() *Effects {

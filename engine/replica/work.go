@@ -32,8 +32,9 @@ type work struct {
 	unavailable map[engine.OperationID]bool
 	nameWaits   bool // the name was taken when it was asked for
 
-	env Env
-	out *Effects
+	env     Env
+	out     *Effects // nil: between two steps
+	effects Effects  // of the last step
 }
 
 // pace is when something is tried again, and how often it was.

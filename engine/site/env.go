@@ -21,7 +21,10 @@ type env struct {
 	r *resident
 }
 
-func (w *wakeUp) env(r *resident) replica.Env { return env{w, r} }
+func (w *wakeUp) env(r *resident) replica.Env {
+	w.at = env{w, r}
+	return &w.at
+}
 
 func (e env) Now() time.Time { return e.w.now }
 func (e env) NewID() string  { return e.w.s.cfg.NewID() }

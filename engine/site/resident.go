@@ -31,8 +31,8 @@ type resident struct {
 	// admitted says that it has a place at its service, which it gives back when it has nothing to send.
 	admitted bool
 	// asks are the requests of clients that it has, and decisions likewise: whoever waits is told should it be forgotten.
-	asks    map[*replica.Ask]bool
-	decides map[*replica.Decide]bool
+	asks    []*replica.Ask
+	decides []*replica.Decide
 	// rivals are the other documents of its name, once that is known, whether they are in memory or not.
 	rivals     []engine.DocumentID
 	namesKnown bool
@@ -64,9 +64,7 @@ func (s *Site) newResident(id engine.DocumentID, a *about) (*resident, error) {
 	v := view.New(s.writes.line, id, a.About, a.raw, kind, s.cfg.Members.Name)
 	v.Epochs = []*view.Epoch{view.NewEpoch(0, s.cfg.Documents.First(a.About, id, 0))}
 	return &resident{Replica: replica.New(v, s.cfg.Limits.replica(), false), id: id,
-		rows:      map[engine.OperationID]map[engine.SiteID]engine.OperationStatus{},
-		conflicts: map[engine.ConflictID]engine.Conflict{},
-		asks:      map[*replica.Ask]bool{}, decides: map[*replica.Decide]bool{}}, nil
+		rows: map[engine.OperationID]map[engine.SiteID]engine.OperationStatus{}}, nil
 }
 
 // load reads a replica from the store. ErrNotFound: nothing of it is stored. A panic is a defect of the agent's own: the resource cannot be
@@ -129,6 +127,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	if err != nil {
 		return err
 	}
+	r.conflicts = make(map[engine.ConflictID]engine.Conflict, len(conflicts))
 	for _, c := range conflicts {
 		r.conflicts[c.ID] = c
 	}

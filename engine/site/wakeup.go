@@ -22,6 +22,8 @@ type wakeUp struct {
 	// stepped are the replicas of this wake-up, in the order in which they were first stepped, with what they have asked for.
 	stepped []*resident
 	work    map[*resident]*work
+	idle    []*work // of earlier wake-ups, empty
+	at      env     // of the replica that is stepped
 	batch   engine.Batch
 	written []*engine.Change // by this site, to be signed
 	mail    mail
@@ -53,7 +55,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 		return false
 	}
 	s.mu.Lock()
-	w := &wakeUp{s: s, ctx: ctx, now: now, work: map[*resident]*work{}, outlook: outlook{site: s}}
+	w := &wakeUp{s: s, ctx: ctx, now: now, outlook: outlook{site: s}}
 	s.rooms.lend(w)
 	begin := s.anew
 	s.anew = nil
@@ -103,17 +105,29 @@ type rooms struct {
 	operations []engine.OperationRow
 	events     []engine.Event
 	kept       []keptRow
+	stepped    []*resident
+	work       map[*resident]*work
+	idle       []*work
 }
 
 // lend gives a wake-up the lists of the last one.
 func (r *rooms) lend(w *wakeUp) {
 	w.batch.Records, w.batch.Operations, w.batch.Events, w.kept = r.records, r.operations, r.events, r.kept
-	*r = rooms{}
+	w.stepped, w.work, w.idle = r.stepped, r.work, r.idle
+	if *r = (rooms{}); w.work == nil {
+		w.work = map[*resident]*work{}
+	}
 }
 
 // takeBack leaves them to the next: nobody keeps what was in them.
 func (r *rooms) takeBack(w *wakeUp) {
-	*r = rooms{emptied(w.batch.Records), emptied(w.batch.Operations), emptied(w.batch.Events), emptied(w.kept)}
+	for _, k := range w.work {
+		*k = work{}
+		w.idle = append(w.idle, k)
+	}
+	clear(w.work)
+	*r = rooms{emptied(w.batch.Records), emptied(w.batch.Operations), emptied(w.batch.Events), emptied(w.kept),
+		emptied(w.stepped), w.work, w.idle}
 }
 
 // emptied returns a list without what is in it; what was long is not kept.
@@ -175,9 +189,9 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 	k := w.of(r)
 	switch in := in.(type) {
 	case *replica.Ask:
-		r.asks[in] = true
+		r.asks = append(r.asks, in)
 	case *replica.Decide:
-		r.decides[in] = true
+		r.decides = append(r.decides, in)
 	}
 	func() {
 		defer func() {
@@ -201,7 +215,7 @@ func (w *wakeUp) stepOf(r *resident, in replica.Input) (out *replica.Effects) {
 // tellAll refuses those who wait for a replica and have got nothing, neither by an earlier step of the wake-up nor by out.
 func (r *resident) tellAll(k *work, out *replica.Effects, why string) {
 	given, decided := slices.Concat(k.given, out.Given), slices.Concat(k.decided, out.Decided)
-	for _, a := range sortedAsks(r.asks) {
+	for _, a := range r.asks {
 		refusal := &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why}
 		if f := r.Own; f != nil && f.Operation.ID == a.Operation { // it may have run
 			refusal = &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation, Detail: why}
@@ -210,7 +224,7 @@ func (r *resident) tellAll(k *work, out *replica.Effects, why string) {
 			out.Given = append(out.Given, replica.GivenTo{Ask: a, Given: replica.Given{Err: refusal}})
 		}
 	}
-	for d := range r.decides {
+	for _, d := range r.decides {
 		if !slices.ContainsFunc(decided, func(o replica.DecidedOf) bool { return o.Decide == d }) {
 			out.Decided = append(out.Decided, replica.DecidedOf{Decide: d, Err: &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "aside", Detail: why}})
 		}
@@ -221,7 +235,11 @@ func (r *resident) tellAll(k *work, out *replica.Effects, why string) {
 func (w *wakeUp) of(r *resident) *work {
 	k := w.work[r]
 	if k == nil {
-		k = &work{}
+		if n := len(w.idle); n > 0 {
+			k, w.idle = w.idle[n-1], w.idle[:n-1]
+		} else {
+			k = &work{}
+		}
 		w.work[r] = k
 		w.stepped = append(w.stepped, r)
 	}
@@ -360,7 +378,7 @@ func tellEarly(w *wakeUp) {
 		k := w.work[r]
 		k.given = slices.DeleteFunc(k.given, func(g replica.GivenTo) bool {
 			if g.Given.Early {
-				delete(r.asks, g.Ask)
+				r.asks = without(r.asks, g.Ask)
 				early = append(early, g)
 			}
 			return g.Given.Early
@@ -412,11 +430,11 @@ func (w *wakeUp) carryOut(r *resident, k *work) {
 		s.calls.put(r, c, w.nearest(c.From))
 	}
 	for _, g := range k.given {
-		delete(r.asks, g.Ask)
+		r.asks = without(r.asks, g.Ask)
 		w.then(func() { g.Ask.Done(g.Given) })
 	}
 	for _, d := range k.decided {
-		delete(r.decides, d.Decide)
+		r.decides = without(r.decides, d.Decide)
 		w.then(func() { d.Decide.Done(d.Operation, d.Err) })
 	}
 	s.watch.tell(r)
@@ -439,12 +457,10 @@ func (w *wakeUp) fail(err error) {
 // forget forgets a replica; whoever waits for it is told.
 func (w *wakeUp) forget(r *resident, err error) {
 	s := w.s
-	for _, asked := range [][]*replica.Ask{sortedAsks(r.asks)} {
-		for _, a := range asked {
-			w.then(func() { a.Done(replica.Given{Err: err}) })
-		}
+	for _, a := range r.asks {
+		w.then(func() { a.Done(replica.Given{Err: err}) })
 	}
-	for d := range r.decides {
+	for _, d := range r.decides {
 		w.then(func() { d.Done("", err) })
 	}
 	if r.admitted {
@@ -454,21 +470,9 @@ func (w *wakeUp) forget(r *resident, err error) {
 	s.residents.drop(r)
 }
 
-func sortedAsks(asks map[*replica.Ask]bool) []*replica.Ask {
-	list := make([]*replica.Ask, 0, len(asks))
-	for a := range asks {
-		list = append(list, a)
-	}
-	slices.SortFunc(list, func(a, b *replica.Ask) int {
-		switch {
-		case a.Operation < b.Operation:
-			return -1
-		case a.Operation > b.Operation:
-			return 1
-		}
-		return 0
-	})
-	return list
+// without returns a list of who waits without one of them.
+func without[T comparable](list []T, one T) []T {
+	return slices.DeleteFunc(list, func(other T) bool { return other == one })
 }
 
 // closeReply closes what a reply that nobody gets holds open.

@@ -320,9 +320,11 @@ func (a *Account) told(at int64) (encoded []byte, news bool) {
 
 // text is what Me says, number and time apart.
 func (a *Account) text() string {
-	same := a.Me
-	same.Number, same.At = 0, 0
-	return string(engine.Encode(&same))
+	number, at := a.Me.Number, a.Me.At
+	a.Me.Number, a.Me.At = 0, 0
+	text := engine.Encode(&a.Me)
+	a.Me.Number, a.Me.At = number, at
+	return string(text)
 }
 
 // restore takes in what was kept.

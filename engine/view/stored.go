@@ -10,24 +10,24 @@ import (
 
 // Kept is what is stored of a view beside its changes, its statuses and its checkpoint.
 type Kept struct {
-	Me   engine.Status `cbor:"1,keyasint"`
-	Mine Mine          `cbor:"2,keyasint"`
+	Me   *engine.Status `cbor:"1,keyasint"`
+	Mine *Mine          `cbor:"2,keyasint"`
 	// Doing is the encoding of what package replica is about to do or waits for.
 	Doing []byte `cbor:"3,keyasint,omitempty"`
 }
 
 // Kept returns what is to be stored of the view, with what package replica adds to it.
 func (v *View) Kept(doing []byte) []byte {
-	return engine.Encode(&Kept{Me: v.Me, Mine: v.Mine, Doing: doing})
+	return engine.Encode(&Kept{Me: &v.Me, Mine: &v.Mine, Doing: doing})
 }
 
 // Restore takes in what was stored by Kept; it returns what package replica had added.
 func (v *View) Restore(b []byte) (doing []byte, err error) {
-	var k Kept
+	k := Kept{Me: &engine.Status{}, Mine: &Mine{}}
 	if err := engine.Decode(b, &k); err != nil {
 		return nil, fmt.Errorf("read what is kept of %s: %w", v.About.Key, err)
 	}
-	v.Account.restore(k.Me, k.Mine, v.Document)
+	v.Account.restore(*k.Me, *k.Mine, v.Document)
 	return k.Doing, nil
 }
 
