@@ -16,15 +16,11 @@ func FingerprintOfHash(h [32]byte) Fingerprint {
 
 // FingerprintOf returns the fingerprint of some bytes of one domain.
 func FingerprintOf(domain string, parts ...[]byte) Fingerprint {
-	h := sha256.New()
-	h.Write([]byte("skerry " + domain + "\x00"))
-	var length [8]byte
+	b := append(make([]byte, 0, 256), "skerry "+domain+"\x00"...)
 	for _, p := range parts {
-		binary.BigEndian.PutUint64(length[:], uint64(len(p)))
-		h.Write(length[:])
-		h.Write(p)
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(p))), p...)
 	}
-	return FingerprintOfHash([32]byte(h.Sum(nil)))
+	return FingerprintOfHash(sha256.Sum256(b))
 }
 
 // Bytes returns the fingerprint in 32 bytes.

@@ -31,7 +31,9 @@ func (p Pointer) Tokens() []string {
 	}
 	tokens := strings.Split(string(p[1:]), "/")
 	for i, t := range tokens {
-		tokens[i] = unescaper.Replace(t)
+		if strings.IndexByte(t, '~') >= 0 {
+			tokens[i] = unescaper.Replace(t)
+		}
 	}
 	return tokens
 }

@@ -18,7 +18,9 @@ func Standing(v *view.View, f *Flights) plan.Standing {
 		left := f.Resumed && v.Kind.HonoursKey && o.Method == "POST" && !settled(o) && !refused
 		return sent || left || out.Adopt != ""
 	}
-	st.Unsure = func(o *engine.Operation) bool { return f.Resumed || f.Doubts[o.ID] }
+	if f.Resumed || len(f.Doubts) > 0 {
+		st.Unsure = func(o *engine.Operation) bool { return f.Resumed || f.Doubts[o.ID] }
+	}
 	st.Apart = f.Apart
 	return st
 }
