@@ -213,7 +213,9 @@ type Event struct {
 
 // ResourceFilter selects resources; zero fields select all. Cursor is what the previous page returned as next.
 type ResourceFilter struct {
-	ID      ResourceID
+	ID ResourceID
+	// Names selects, of those with an identifier, what is a name that exactly one of its sites is to hold, which no list has.
+	Names   bool
 	Service ServiceName
 	Kind    KindName
 	Site    SiteID
@@ -266,6 +268,7 @@ type OperationFilter struct {
 	Document DocumentID
 	State    State
 	Site     SiteID
+	Begins   string       // what their identifiers begin with
 	Words    []SearchWord // all of them are to be found
 	// From and Before are when it was issued: at the first of them or later, and before the other.
 	From, Before time.Time

@@ -267,7 +267,7 @@ func TestOperationsAreFoundByWhenTheyWereIssued(t *testing.T) {
 		b.Operations = append(b.Operations, engine.OperationRow{ID: engine.OperationID(rune('a' + i)), Type: engine.TypeMerge, Origin: "p", IssuedAt: at.Add(time.Duration(i) * time.Second), State: engine.StateApplied})
 	}
 	mustCommit(t, s, b)
-	for want, f := range map[string]engine.OperationFilter{"dcb": {From: at.Add(time.Second), Before: at.Add(4 * time.Second)}, "ed": {From: at.Add(3 * time.Second)}, "a": {Before: at.Add(time.Second)}} {
+	for want, f := range map[string]engine.OperationFilter{"dcb": {From: at.Add(time.Second), Before: at.Add(4 * time.Second)}, "ed": {From: at.Add(3 * time.Second)}, "a": {Before: at.Add(time.Second)}, "b": {Begins: "b"}, "": {Begins: "B"}} {
 		f.Limit = 2
 		got := ""
 		for {

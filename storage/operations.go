@@ -108,12 +108,17 @@ func operationsThat(f engine.OperationFilter) (from string, w where, err error) 
 		from = `operations o INDEXED BY operations_subject`
 		w.add(`o.subject IN (SELECT n FROM resources WHERE past = '' AND id = ? UNION ALL SELECT n FROM resources WHERE past <> '' AND id = ?
 			UNION ALL SELECT 0)`, string(f.Resource), string(f.Resource))
+	case f.Begins != "":
+		from = `operations o INDEXED BY sqlite_autoindex_operations_1`
 	case f.State != "" && f.State != engine.StateApplied:
 		from = `operations o INDEXED BY operations_open`
 		w.add(`o.open = 1`)
 	}
 	if f.Resource != "" {
 		w.add(`o.resource = ?`, string(f.Resource))
+	}
+	if f.Begins != "" {
+		w.add(`o.id >= ? AND o.id < ?`, f.Begins, f.Begins+"\U0010ffff")
 	}
 	if f.Site != "" {
 		w.add(`o`+atSite, string(f.Site))

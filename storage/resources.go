@@ -253,7 +253,11 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		from = `resources r INDEXED BY resources_open`
 		w.add(`r.open = 1`)
 	}
-	w.add(`r.hollow = 0`)
+	if f.Names && f.ID != "" {
+		w.add(`r.hollow = 1 AND r.collaboration = 'exactly-one'`)
+	} else {
+		w.add(`r.hollow = 0`)
+	}
 	if f.State.Past() {
 		w.add(`r.past = ?`, string(f.State))
 	} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,7 +69,7 @@ func (c *conflictsList) Run(ctx context.Context, p *program) error {
 		query:   url.Values{"service": {c.Service}, "site": {c.Site}, "about": {c.About}, "accepted": {accepted}, "resource": {c.Resource}, "kind": {c.Kind}},
 		columns: []column{{"CONFLICT", 0, 0}, {"ABOUT", 0, 0}, {"SITE", 0, 0}, {"RESOURCE", 12, 0}, {"AGE", 0, 2}, {"ACTIONS", 0, 1}, {"REASON", 20, 3}},
 		row: func(v client.Conflict) []string {
-			return []string{v.ID, v.About, v.Site, v.Resource, ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}
+			return []string{v.ID, v.About, v.Site, cmp.Or(v.Label, v.Resource), ago(p.now(), v.Since), strings.Join(v.Actions, " "), v.Reason}
 		},
 		key: func(v client.Conflict) string { return v.ID },
 		at:  func(v client.Conflict) string { return "/conflicts/" + url.PathEscape(v.ID) },
@@ -118,7 +119,7 @@ func (c *conflictsShow) Run(ctx context.Context, p *program) error {
 	if v.Blocks {
 		waits = "later operations on the resource wait for it at " + v.Site
 	}
-	fields(p.out, "conflict", v.ID, "about", v.About, "reason", v.Reason, "rule", v.Rule, "site", v.Site, "resource", v.Resource,
+	fields(p.out, "conflict", v.ID, "about", v.About, "reason", v.Reason, "rule", v.Rule, "site", v.Site, "resource", v.Resource, "name", v.Label,
 		"kind", v.Service+"."+v.Kind, "operation", v.Operation, "type", v.Type, "status", status, "since", moment(p.now(), v.Since),
 		"blocks", waits, "accepted", accepted, "actions", strings.Join(v.Actions, ", "), "compared", v.NotCompared)
 	if len(v.Differences) == 0 {

@@ -61,9 +61,9 @@ func (c *operationsList) Run(ctx context.Context, p *program) error {
 	l := listing[operation]{
 		paging: c.paging, path: "/operations", cursor: "cursor",
 		query:   url.Values{"resource": {c.Resource}, "service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
-		columns: []column{{"OPERATION", 0, 0}, {"REQUEST", 12, 0}, {"STATE", 0, 0}, {"SITES", 12, 0}, {"FROM", 0, 1}, {"AGE", 0, 2}},
+		columns: []column{{"OPERATION", 0, 0}, {"NAME", 8, 0}, {"REQUEST", 12, 1}, {"STATE", 0, 0}, {"SITES", 12, 0}, {"FROM", 0, 2}, {"AGE", 0, 3}},
 		row: func(o operation) []string {
-			return []string{o.ID, o.request(), o.State, bySite(o.Sites, atSite), o.Origin, ago(p.now(), o.IssuedAt)}
+			return []string{o.ID, o.Label, o.request(), o.State, bySite(o.Sites, atSite), o.Origin, ago(p.now(), o.IssuedAt)}
 		},
 		key: func(o operation) string { return o.ID },
 		at:  func(o operation) string { return "/operations/" + url.PathEscape(o.ID) },

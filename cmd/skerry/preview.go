@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -24,6 +25,7 @@ type preview struct {
 
 type planned struct {
 	Resource string   `json:"resource"`
+	Label    string   `json:"label"`
 	Service  string   `json:"service"`
 	Kind     string   `json:"kind"`
 	Does     string   `json:"does"`
@@ -79,7 +81,7 @@ func (c *sitesPreview) Run(ctx context.Context, p *program) error {
 		columns: []column{{"STEP", 0, 0}, {"RESOURCE", 0, 0}, {"KIND", 0, 1}, {"PATHS", 8, 0}, {"WAITS FOR", 8, 0}}}
 	var rows [][]string
 	for _, s := range v.Items {
-		rows = append(rows, []string{s.Does, s.Resource, s.Service + "." + s.Kind, s.paths(), s.Waits})
+		rows = append(rows, []string{s.Does, cmp.Or(s.Label, s.Resource), s.Service + "." + s.Kind, s.paths(), s.Waits})
 	}
 	t.print(rows)
 	var counts []string

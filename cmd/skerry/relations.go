@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,8 @@ type relationGraph struct {
 
 type relationNode struct {
 	Key    string   `json:"key"`
+	Kind   string   `json:"kind"`
+	Label  string   `json:"label"`
 	Shared bool     `json:"shared"`
 	State  string   `json:"state"`
 	Reason string   `json:"reason"`
@@ -90,9 +93,15 @@ func (c *relationsList) Run(ctx context.Context, p *program) error {
 		return nil
 	}
 	t := table{out: p.out, width: p.width, columns: []column{{"RESOURCE", 12, 0}, {"RELATION", 0, 0}, {"TO", 12, 0}, {"AT", 0, 1}, {"LACKS", 12, 2}}}
+	called := map[string]string{}
+	for _, n := range g.Nodes {
+		if n.Label != "" {
+			called[n.Key] = n.Kind + " " + n.Label
+		}
+	}
 	var rows [][]string
 	for _, e := range g.Edges {
-		rows = append(rows, []string{e.From, e.Relation, e.To, e.At, e.Warning})
+		rows = append(rows, []string{cmp.Or(called[e.From], e.From), e.Relation, cmp.Or(called[e.To], e.To), e.At, e.Warning})
 	}
 	t.print(rows)
 	if g.Next != "" {

@@ -119,7 +119,7 @@ func (d *Disk) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 		row := &r.Row
 		_, placed := row.Sites[f.Site]
 		switch {
-		case r.About == nil || r.Hollow:
+		case r.About == nil || r.Hollow != f.Names, f.Names && row.Collaboration != engine.ExactlyOne:
 		case f.ID != "" && row.ID != f.ID, f.Service != "" && row.Service != f.Service, f.Kind != "" && row.Kind != f.Kind:
 		case f.RefersTo != (engine.Target{}) && !refers(row, f), f.Related && len(row.Relations) == 0:
 		case f.Site != "" && !placed, f.State != "" && row.State != f.State, f.State == "" && row.State.Past():
@@ -166,7 +166,7 @@ func (d *Disk) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 		}
 		switch {
 		case f.Resource != "" && r.Resource != f.Resource, f.Document != "" && r.Document != f.Document:
-		case f.Site != "" && !known, f.State != "" && state != f.State:
+		case f.Site != "" && !known, f.State != "" && state != f.State, !strings.HasPrefix(string(r.ID), f.Begins):
 		default:
 			rows = append(rows, *r)
 		}

@@ -76,7 +76,7 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 	}
 	switch {
 	case q.Resource != "":
-		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
+		row, err := a.rowToRead(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
 		if err != nil {
 			return ConflictList{}, err
 		}

@@ -232,7 +232,8 @@ func (m *merged) overwritten(ctx context.Context, row engine.ResourceRow) error 
 	return nil
 }
 
-// clashes finds what waits for a person and is about what was issued in the cut.
+// clashes finds what waits for a person and is about what was issued in the cut, or is a name that both sides gave: what was made under
+// it need be no operation that is known here.
 func (m *merged) clashes(ctx context.Context) error {
 	n := m.api.names()
 	for f := (engine.ConflictFilter{Limit: 1000}); ; {
@@ -242,7 +243,7 @@ func (m *merged) clashes(ctx context.Context) error {
 		}
 		for _, c := range list {
 			_, issued := m.by[c.Operation]
-			if (issued || m.of[c.Document] != nil) && !c.Since.Before(m.cut.Began) && len(m.Conflicts) < cutListed {
+			if (issued || m.of[c.Document] != nil || m.namedTwice(c)) && !c.Since.Before(m.cut.Began) && len(m.Conflicts) < cutListed {
 				v := n.Conflict(c)
 				v.Label = m.api.label(ctx, m.t, c.Document)
 				m.Conflicts = append(m.Conflicts, v)
@@ -252,6 +253,20 @@ func (m *merged) clashes(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// namedTwice reports whether a name was given in the cut at two sites, of which one was out of reach and the other was not.
+func (m *merged) namedTwice(c engine.Conflict) bool {
+	if c.Kind != engine.ConflictName && c.Kind != engine.ConflictNameTaken && c.Kind != engine.ConflictRival {
+		return false
+	}
+	away := 0
+	for _, s := range c.Sites {
+		if m.cut.AwayAt(s, c.Since) {
+			away++
+		}
+	}
+	return away > 0 && away < len(c.Sites)
 }
 
 func (a *API) getCut(c echo.Context) error {

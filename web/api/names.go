@@ -72,3 +72,24 @@ func (a *API) conflictByPrefix(ctx context.Context, id string) (found engine.Con
 	}
 	return found, err
 }
+
+// leastOfOperation is as much of an identifier of an operation as is looked for: it begins with the time, so that less than this many
+// characters begin those of hours.
+const leastOfOperation = 8
+
+// operationByPrefix finds the operation whose identifier begins so; engine.ErrNotFound: there is none.
+func (a *API) operationByPrefix(ctx context.Context, id string) (engine.OperationRow, error) {
+	if len(id) < leastOfOperation {
+		return engine.OperationRow{}, engine.ErrNotFound
+	}
+	rows, _, err := a.Store.Operations(ctx, engine.OperationFilter{Begins: strings.ToLower(id), Limit: 2})
+	switch {
+	case err != nil:
+		return engine.OperationRow{}, err
+	case len(rows) == 0:
+		return engine.OperationRow{}, engine.ErrNotFound
+	case len(rows) > 1:
+		return engine.OperationRow{}, refuse(http.StatusConflict, "ambiguous", "%q begins several operations, %s and %s among them: give more of it", id, rows[0].ID, rows[1].ID)
+	}
+	return rows[0], nil
+}

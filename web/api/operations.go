@@ -123,7 +123,7 @@ func (a *API) Operations(ctx context.Context, q OperationQuery) (OperationList, 
 	}
 	switch {
 	case q.Resource != "":
-		row, err := a.row(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
+		row, err := a.rowToRead(ctx, ResourceRef{q.Resource, q.Service, q.Kind})
 		if err != nil {
 			return OperationList{}, err
 		}
@@ -214,6 +214,7 @@ func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID
 	if err != nil {
 		return OperationDetail{}, err
 	}
+	id = string(row.ID)
 	n := a.names()
 	at, err := n.ID(cmp.Or(site, string(a.Mesh.Self())))
 	if err != nil {
@@ -268,6 +269,7 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 	if err != nil {
 		return shape.Operation{}, err
 	}
+	id = string(o.ID)
 	at, err := a.names().ID(cmp.Or(site, string(a.Mesh.Self())))
 	if err != nil {
 		return shape.Operation{}, err
@@ -325,6 +327,13 @@ func (a *API) settledElsewhere(ctx context.Context, row engine.OperationRow, ver
 // operationFor finds an operation that concerns the site from, or any when that is this one.
 func (a *API) operationFor(ctx context.Context, id string, from engine.SiteID) (engine.OperationRow, error) {
 	row, err := a.Store.Operation(ctx, engine.OperationID(id))
+	if errors.Is(err, engine.ErrNotFound) && from == a.Mesh.Self() {
+		row, err = a.operationByPrefix(ctx, id)
+	}
+	var several *engine.Refusal
+	if errors.As(err, &several) {
+		return row, err
+	}
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return row, fmt.Errorf("look up operation %s: %w", id, err)
 	}

@@ -42,6 +42,32 @@ func TestOperations(t *testing.T) {
 	f.Problem(404, "not-found", `"nope"`, "GET", "/api/v1/operations/nope", "")
 }
 
+// TestOperationsAreFoundByTheirBeginning: who copies a part of an identifier means the one operation that begins so.
+func TestOperationsAreFoundByTheirBeginning(t *testing.T) {
+	f := served.Start(t)
+	for _, id := range []string{"019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", "019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6"} {
+		f.Site.AddOperation(served.Operation(id, "x", engine.StateApplied))
+	}
+	if o := f.Want(200, "GET", "/api/v1/operations/019AA3F0-7", ""); o["id"] != "019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6" {
+		t.Errorf("got %v", o)
+	}
+	f.Problem(409, "ambiguous", "019aa3f0-6a00", "GET", "/api/v1/operations/019aa3f0", "")
+	f.Problem(404, "not-found", "", "GET", "/api/v1/operations/019a", "") // so begin those of hours
+}
+
+// TestANameIsRead: what exactly one site is to hold is in no list, and is found by whoever is asked about it.
+func TestANameIsRead(t *testing.T) {
+	f := served.Start(t)
+	f.Site.AddResource(engine.ResourceRow{ID: "door", Service: "servers", Kind: "key", Collaboration: engine.ExactlyOne, State: engine.StateConflict})
+	if r := f.Want(200, "GET", "/api/v1/resources/door", ""); r["collaboration"] != "exactly-one" {
+		t.Errorf("got %v", r)
+	}
+	if l := f.Want(200, "GET", "/api/v1/resources?q=door", ""); len(l["items"].([]any)) != 0 {
+		t.Errorf("listed: %v", l)
+	}
+	f.Problem(404, "not-found", "", "POST", "/api/v1/resources/door/keep", `{"site":"paris"}`)
+}
+
 func TestSensitiveFieldsOfOperationsAreHidden(t *testing.T) {
 	f := served.Start(t)
 	for i, c := range []struct{ body, change string }{

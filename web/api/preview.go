@@ -151,6 +151,11 @@ func (a *API) Confirm(ctx context.Context, from, site engine.SiteID, q Deletions
 		err := a.askSite(ctx, site, http.MethodPost, "/sites/"+url.PathEscape(string(site))+"/confirm", q, &v)
 		return v, err
 	}
+	for i, id := range q.Operations {
+		if row, err := a.operationFor(ctx, string(id), from); err == nil { // the beginning of it may have been given
+			q.Operations[i] = row.ID
+		}
+	}
 	by := a.decider(ctx, from)
 	a.note(ctx, chosen("confirm", q.Operations), by)
 	n, err := a.Operator.Confirm(ctx, by, q.Operations)

@@ -95,6 +95,7 @@ func (a *API) reject(ctx context.Context, from engine.SiteID, id engine.Operatio
 	if err != nil {
 		return Back{}, err
 	}
+	id = row.ID // the beginning of it may have been given
 	if row.Type != engine.TypeDelete {
 		return Back{}, refuse(http.StatusUnprocessableEntity, "settle", "%s %s is no deletion: there is nothing to reject", row.Type, id)
 	}

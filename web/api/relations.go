@@ -72,7 +72,7 @@ func (a *API) Relations(ctx context.Context, q RelationQuery) (shape.RelationGra
 
 // root finds what a reference names. With its service and kind it need not be shared.
 func (g *grapher) root(ctx context.Context, ref ResourceRef) (engine.Target, error) {
-	row, err := g.a.row(ctx, ref)
+	row, err := g.a.rowToRead(ctx, ref)
 	refusal := (*engine.Refusal)(nil)
 	if errors.As(err, &refusal) && refusal.Status == http.StatusNotFound && ref.Service != "" && ref.Kind != "" {
 		return engine.Target{Service: engine.ServiceName(ref.Service), Kind: engine.KindName(ref.Kind), ID: engine.ResourceID(ref.ID)}, nil

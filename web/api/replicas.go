@@ -16,7 +16,7 @@ import (
 // Replicas asks every site of the resource's placement, each for itself and all at once, and compares. header is
 // the caller's; its Authorization goes with the questions.
 func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header, remote string) (shape.Comparison, error) {
-	row, err := a.row(ctx, ref)
+	row, err := a.rowToRead(ctx, ref)
 	if err != nil {
 		return shape.Comparison{}, err
 	}

@@ -176,6 +176,26 @@ func (a *API) row(ctx context.Context, ref ResourceRef) (engine.ResourceRow, err
 	return engine.ResourceRow{}, am
 }
 
+// rowToRead is row for those who change nothing: it finds a name that exactly one site is to hold as well, which whoever is asked to decide
+// about it looks for.
+func (a *API) rowToRead(ctx context.Context, ref ResourceRef) (engine.ResourceRow, error) {
+	row, err := a.row(ctx, ref)
+	var refusal *engine.Refusal
+	if !errors.As(err, &refusal) || refusal.Status != 404 {
+		return row, err
+	}
+	names, _, failed := a.Store.Resources(ctx, engine.ResourceFilter{
+		ID: engine.ResourceID(ref.ID), Service: engine.ServiceName(ref.Service), Kind: engine.KindName(ref.Kind), Names: true, Limit: 1,
+	})
+	if failed != nil {
+		return row, fmt.Errorf("look up the name %s: %w", ref.ID, failed)
+	}
+	if len(names) == 0 {
+		return row, err
+	}
+	return names[0], nil
+}
+
 func (a *API) rowsByLocal(ctx context.Context, ref ResourceRef) ([]engine.ResourceRow, error) {
 	var rows []engine.ResourceRow
 	for _, s := range a.Services {

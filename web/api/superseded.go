@@ -22,7 +22,7 @@ type ResourceDetail struct {
 
 // ResourceDetail finds one resource as Resource does, and tells which values were lost on it.
 func (a *API) ResourceDetail(ctx context.Context, ref ResourceRef) (ResourceDetail, error) {
-	row, err := a.row(ctx, ref)
+	row, err := a.rowToRead(ctx, ref)
 	if err != nil {
 		return ResourceDetail{}, err
 	}

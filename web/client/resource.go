@@ -63,6 +63,7 @@ type Conflict struct {
 	ID          string       `json:"id"`
 	About       string       `json:"about"`
 	Resource    string       `json:"resource"`
+	Label       string       `json:"label"` // what people call the resource; empty where that is not known
 	Service     string       `json:"service"`
 	Kind        string       `json:"kind"`
 	Site        string       `json:"site"`

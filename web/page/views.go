@@ -162,6 +162,10 @@ type resourceModel struct {
 	SiteOptions []place // that it may live at
 }
 
+// steerable reports whether somebody can say of what is shared how it goes on at a site. A name that exactly one site is to hold is decided
+// about, and nothing else.
+func steerable(r shape.Resource) bool { return r.Collaboration != "exactly-one" }
+
 // picked reports whether the placement editor has a site ticked.
 func (m *resourceModel) picked(site string) bool {
 	if m.Picked != nil {

@@ -237,7 +237,7 @@ func (s *Site) Resources(_ context.Context, f engine.ResourceFilter) ([]engine.R
 	var rows []engine.ResourceRow
 	for _, r := range s.resources {
 		_, placed := r.Sites[f.Site]
-		wanted := (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
+		wanted := f.Names == (r.Collaboration == engine.ExactlyOne) && (f.ID == "" || f.ID == r.ID) && (f.Service == "" || f.Service == r.Service) && (f.Kind == "" || f.Kind == r.Kind) &&
 			(f.Site == "" || placed) && (f.State == r.State && !(f.State == engine.StateConverged && atOneOf(r, f.Silent)) || f.State == "" && !r.State.Past() ||
 			f.State == engine.StateUnknown && r.State == engine.StateConverged && atOneOf(r, f.Silent)) &&
 			(strings.Contains(string(r.ID), f.Query) || strings.Contains(string(r.Local), f.Query))
@@ -329,7 +329,7 @@ func (s *Site) Operations(_ context.Context, f engine.OperationFilter) ([]engine
 	for _, o := range s.operations {
 		_, placed := o.Sites[f.Site]
 		if (f.Resource == "" || f.Resource == o.Resource) && (f.Document == "" || f.Document == o.Document) &&
-			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) && s.mentions(o, f.Words) &&
+			(f.State == "" || f.State == o.State) && (f.Site == "" || placed) && strings.HasPrefix(string(o.ID), f.Begins) && s.mentions(o, f.Words) &&
 			!o.IssuedAt.Before(f.From) && (f.Before.IsZero() || o.IssuedAt.Before(f.Before)) {
 			rows = append(rows, o)
 		}
