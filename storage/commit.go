@@ -43,7 +43,9 @@ func (s *Store) Commit(ctx context.Context, b *engine.Batch) error {
 		return err
 	}}
 	defer s.ahead.tell(b)()
-	if err := s.queue.submit(ctx, p); err != nil {
+	err := s.queue.submit(ctx, p)
+	s.lookups.forget(b)
+	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	for i := range b.Events {

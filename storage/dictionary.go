@@ -128,4 +128,9 @@ func (r *recent[K, V]) put(k K, v V) {
 	r.young[k] = v
 }
 
+func (r *recent[K, V]) forget(k K) {
+	delete(r.young, k)
+	delete(r.old, k)
+}
+
 func (r *recent[K, V]) clear() { r.young, r.old = nil, nil }

@@ -64,8 +64,11 @@ func (s *Store) ResourceByID(ctx context.Context, service engine.ServiceName, ki
 	if !s.filter.has(string(id)) {
 		return engine.ResourceRow{}, found(noRow, "resource", id)
 	}
-	l, err := scanResource(s.reads.one(ctx, resourceByID, string(id), string(service), string(kind)))
-	return l.row, found(err, "resource", id)
+	row, err := s.lookups.get(calling{service, kind, string(id), false}, func() (engine.ResourceRow, error) {
+		l, err := scanResource(s.reads.one(ctx, resourceByID, string(id), string(service), string(kind)))
+		return l.row, err
+	})
+	return row, found(err, "resource", id)
 }
 
 // ResourceByLocal implements engine.Store.
@@ -74,8 +77,11 @@ func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName,
 	if !s.filter.has(string(id)) {
 		return engine.ResourceRow{}, found(noRow, "resource with local identifier", id)
 	}
-	l, err := scanResource(s.reads.one(ctx, resourceByLocal, string(id), string(service), string(kind)))
-	return l.row, found(err, "resource with local identifier", id)
+	row, err := s.lookups.get(calling{service, kind, string(id), true}, func() (engine.ResourceRow, error) {
+		l, err := scanResource(s.reads.one(ctx, resourceByLocal, string(id), string(service), string(kind)))
+		return l.row, err
+	})
+	return row, found(err, "resource with local identifier", id)
 }
 
 // ResourceByDocument implements engine.Store. What is hollow is not to be found.

@@ -71,6 +71,7 @@ type Store struct {
 	reads     *reads
 	ahead     ahead
 	filter    *filter
+	lookups   *lookups
 	closeOnce sync.Once
 }
 
@@ -95,7 +96,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{now: opts.Now, lock: lock}
+	s := &Store{now: opts.Now, lock: lock, lookups: newLookups()}
 	if _, err := os.Stat(filepath.Join(dir, restoring)); err == nil {
 		_ = s.release()
 		return nil, fmt.Errorf("open data directory %s: %w", dir, ErrUnfinished)
