@@ -19,14 +19,17 @@ const (
 	// acceptQueue is how many streams may wait for the peer server; more are refused.
 	acceptQueue = 256
 	openTimeout = 5 * time.Second
+	// idleStreams to one site wait for another read, each for idleStream: less than the other site lets one wait.
+	idleStreams = 8
+	idleStream  = 10 * time.Second
 )
 
 // Transport returns a RoundTripper that carries requests to other sites: the URL's host is the SiteID of the target,
 // its scheme http. Bodies are streamed both ways and upgrades pass. An error wraps engine.ErrUnreachable when it is
-// certain that nothing was sent. A request has a stream of its own, so that it never meets a connection that the
-// other side has just given up.
+// certain that nothing was sent. A request that changes something has a stream of its own, so that it never meets one that the
+// other side has just given up. Reads take turns on a few streams: net/http asks again by itself where one has ended.
 func (n *Network) Transport() http.RoundTripper {
-	return &http.Transport{
+	once := &http.Transport{
 		DialContext:            n.dialHTTP,
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
@@ -34,6 +37,20 @@ func (n *Network) Transport() http.RoundTripper {
 		ReadBufferSize:         32 << 10,
 		WriteBufferSize:        32 << 10,
 	}
+	again := once.Clone()
+	again.DisableKeepAlives, again.MaxIdleConnsPerHost, again.IdleConnTimeout = false, idleStreams, idleStream
+	return &transport{once, again}
+}
+
+// transport chooses how a request travels.
+type transport struct{ once, again *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.Body == nil || r.Body == http.NoBody) && r.Header["Upgrade"] == nil {
+		return t.again.RoundTrip(r)
+	}
+	return t.once.RoundTrip(r)
 }
 
 // dialHTTP opens a stream to the site that address, a host and a port, names.

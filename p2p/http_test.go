@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +79,65 @@ func TestForwardedRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestReadsTakeTurnsOnStreams: reads share streams; one that the other side has given up is no error, and what changes something never meets one.
+func TestReadsTakeTurnsOnStreams(t *testing.T) {
+	for name, c := range transports {
+		t.Run(name, func(t *testing.T) {
+			sites := newTestMesh(t, 2, c)
+			var mu sync.Mutex
+			conns, last := map[net.Conn]int{}, net.Conn(nil)
+			server := &http.Server{
+				ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					defer mu.Unlock()
+					last = r.Context().Value(connKey{}).(net.Conn)
+					conns[last]++
+				}),
+			}
+			served := make(chan error, 1)
+			go func() { served <- server.Serve(sites[1].net.Listener()) }()
+			t.Cleanup(func() { _ = server.Close(); <-served })
+			over := sites[0].net.Transport()
+			ask := func(method string) {
+				t.Helper()
+				r, err := http.NewRequestWithContext(t.Context(), method, "http://"+string(sites[1].id)+"/", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, err := over.RoundTrip(r)
+				if err != nil {
+					t.Fatal(method, err)
+				}
+				_ = answer.Body.Close()
+			}
+			for range 10 {
+				ask("GET")
+			}
+			count := func() int { mu.Lock(); defer mu.Unlock(); return len(conns) }
+			if n := count(); n != 1 {
+				t.Errorf("ten reads one after the other took %d streams", n)
+			}
+			for range 10 {
+				ask("DELETE")
+			}
+			if n := count() - 1; n != 10 {
+				t.Errorf("ten deletions took %d streams", n)
+			}
+			ask("GET")
+			for range 10 {
+				mu.Lock()
+				gone := last
+				mu.Unlock()
+				_ = gone.(*streamConn).Reset()
+				ask("GET")
+			}
+		})
+	}
+}
+
+type connKey struct{}
 
 // 100 MB go there and come back while they go, so that neither side can hold them.
 func TestForwardedStream(t *testing.T) {

@@ -2,6 +2,8 @@ package intercept
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -58,6 +60,11 @@ type (
 
 // Replicates implements Site.
 func (u unasked) Replicates(k *engine.Kind) bool { return u.e.replicates(k.Service, k.Name) }
+
+// Lookup implements request.Shared: what is replicated waits.
+func (u unasked) Lookup(context.Context, *engine.Kind, string) (engine.ResourceRow, error) {
+	return engine.ResourceRow{}, errors.New("the store is not open yet")
+}
 
 // Translated implements engine.Identifiers.
 func (u untranslated) Translated(service engine.ServiceName, kind engine.KindName) bool {

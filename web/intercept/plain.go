@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -168,7 +169,7 @@ func shown(r *door.Request) *request.Request {
 	return q
 }
 
-// apart reports whether what a request is about has nothing to do with what is replicated here.
+// apart reports whether what a request is about has nothing to do with what is replicated here, or is read as it is.
 func (h *Handler) apart(r *door.Request, scoped bool) bool {
 	m, known := h.Router().Match(r.Method, r.Path, nil)
 	if !known {
@@ -178,12 +179,32 @@ func (h *Handler) apart(r *door.Request, scoped bool) bool {
 	switch {
 	case scoped && len(m.Kind.Refs) > 0 && !glue.Safe(r.Method): // what it refers to is looked at
 		return false
-	case m.Other != nil, h.Client.Translates(m.Kind), h.Site.Replicates(m.Kind), container != nil && h.Site.Replicates(container):
+	case m.Other != nil, h.Client.Translates(m.Kind), container != nil && h.Site.Replicates(container):
 		return false
+	case h.Site.Replicates(m.Kind):
+		return !scoped && m.Within == "" && h.asIs(r, m)
 	case r.Method == http.MethodDelete: // others may rely on it
 		return false
 	}
 	return !gather.Paged(r.Query)
+}
+
+// asIs reports whether a request is a read of one resource that is this site's own replica under the name that it has everywhere, and has its
+// client told what Porter.ReadReplica tells.
+func (h *Handler) asIs(r *door.Request, m glue.Match) bool {
+	if m.Verb != glue.VerbRead || !m.Canonical || h.Dialect != nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	row, err := h.Site.Lookup(context.Background(), m.Kind, m.Target)
+	self := h.Membership.Self()
+	if err != nil || row.Collaboration != engine.Replication || m.Target != string(row.Local) || request.Printable(string(row.ID)) != string(row.ID) {
+		return false
+	}
+	r.Answer = fmt.Appendf(r.Answer, "Skerry-Resource: %s\r\nSkerry-Site: %s\r\n", row.ID, h.Name(self))
+	if n := row.Sites[self].Pending; n > 0 {
+		r.Answer = fmt.Appendf(r.Answer, "Skerry-Pending: %d\r\n", n)
+	}
+	return true
 }
 
 // forwarded is what a proxy that is trusted has said of whom it asks for.

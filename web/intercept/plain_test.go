@@ -24,7 +24,7 @@ import (
 )
 
 func TestWhatIsPlain(t *testing.T) {
-	replicated := engine.ResourceRow{Service: "images", Kind: "image", ID: "r", Local: "r", Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {Local: "r"}}}
+	replicated := engine.ResourceRow{Service: "images", Kind: "image", ID: "r", Local: "r", Collaboration: engine.Replication, Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {Local: "r"}}}
 	for _, c := range []struct {
 		request    string
 		replicates bool // there is a resource of the kind that is replicated
@@ -41,6 +41,13 @@ func TestWhatIsPlain(t *testing.T) {
 		{request: "GET /images?skerry-page=1"},
 		{request: "GET /x", replicates: true, plain: true},
 		{request: "GET /images/1", replicates: true},
+		{request: "GET /images/r", replicates: true, plain: true},
+		{request: "HEAD /images/%72", replicates: true, plain: true},
+		{request: "OPTIONS /images/r", replicates: true},
+		{request: "GET //images/r", replicates: true},
+		{request: "GET /images/r\nScope: paris", replicates: true},
+		{request: "GET /images/r\nSkerry-After: x", replicates: true},
+		{request: "GET /images/r\nX-Request-Id: known", replicates: true},
 		{request: "GET /images", replicates: true},
 		{request: "PUT /images/r", replicates: true},
 		{request: "PUT /x/..%2fimages/r", replicates: true},
@@ -217,6 +224,47 @@ func TestInvariantTheDoorPassesAsTheHandlerDoes(t *testing.T) {
 	}
 	if n := s.rest.Load(); n > 300 { // what inherits a scope by its trace is not
 		t.Errorf("%d of 1500 requests were not plain", n)
+	}
+}
+
+// TestInvariantTheDoorReadsReplicasAsTheHandlerDoes: clients are told the same of a replica that is read as it is, pending operations among it.
+func TestInvariantTheDoorReadsReplicasAsTheHandlerDoes(t *testing.T) {
+	s := newMesh(t).sites[paris]
+	slow := httptest.NewServer(s.handler)
+	defer slow.Close()
+	s.app.set(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Date"] = nil
+		w.Header().Set("Skerry-Resource", "forged")
+		w.Header().Set("X-Asked", r.Method+" "+r.RequestURI)
+		_, _ = io.WriteString(w, "{}")
+	})
+	for _, pending := range []int{0, 3} {
+		for _, collaboration := range []engine.Collaboration{engine.Replication, engine.Cross} {
+			s.resources["r"] = engine.ResourceRow{Service: "images", Kind: "image", ID: "r", Local: "r", Collaboration: collaboration,
+				Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {Local: "r", Pending: pending}}}
+			for _, request := range []string{"GET /images/r?a=b", "HEAD /images/r", "GET /images/r/file", "GET /images/absent"} {
+				method, path, _ := strings.Cut(request, " ")
+				before := s.rest.Load()
+				var seen [2]string
+				for i, url := range []string{slow.URL, s.url} {
+					r, _ := http.NewRequest(method, url+path, nil)
+					r.Close = true // a connection that net/http has stays there
+					resp, err := http.DefaultTransport.RoundTrip(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					seen[i] = fmt.Sprintf("%d %q %v %q", resp.StatusCode, b, err, canonical(resp.Header))
+				}
+				if seen[0] != seen[1] {
+					t.Errorf("%s of a %s with %d pending\nis with the handler\n%s\nand at the door\n%s", request, collaboration, pending, seen[0], seen[1])
+				}
+				if plain, want := s.rest.Load() == before, collaboration == engine.Replication && path != "/images/absent"; plain != want {
+					t.Errorf("%s of a %s: plain is %v", request, collaboration, plain)
+				}
+			}
+		}
 	}
 }
 

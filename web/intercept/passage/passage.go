@@ -98,7 +98,7 @@ func (p *passage) run() {
 	_ = http.NewResponseController(p.q.W).EnableFullDuplex() // HTTP/1 only; others always do
 	proxy := httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ModifyResponse: p.modify, ErrorHandler: p.fail,
-		BufferPool: &p.h.buffers, FlushInterval: -1,
+		BufferPool: &p.h.buffers, FlushInterval: flushAfter,
 		ErrorLog: slog.NewLogLogger(p.h.Log.Handler(), slog.LevelDebug),
 	}
 	defer func() {
@@ -108,6 +108,10 @@ func (p *passage) run() {
 	}()
 	proxy.ServeHTTP(p.q.W, p.q.Request)
 }
+
+// flushAfter is how long a part of an answer of known length waits for more of it: as a rule the whole is there by then, and goes out with its
+// head in one packet. ReverseProxy lets nothing wait whose end is not known.
+const flushAfter = 2 * time.Millisecond
 
 // rewrite makes the outgoing request: the incoming one without what is the agents'.
 func (p *passage) rewrite(r *httputil.ProxyRequest) {
