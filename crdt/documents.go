@@ -122,7 +122,7 @@ func (d *Documents) Write(about engine.About, id engine.DocumentID, epoch uint64
 
 // Read implements engine.Documents. The entries of what it returns alias the bytes of c.
 func (d *Documents) Read(about engine.About, id engine.DocumentID, epoch uint64, c engine.SignedChange, trusted bool) (*engine.Change, error) {
-	change, err := d.read(about, epoch, c, trusted)
+	change, err := d.read(about, id, epoch, c, trusted)
 	switch {
 	case err != nil && trusted:
 		return nil, fmt.Errorf("read a change of %.100q: %w", c.Line, err)
@@ -133,7 +133,7 @@ func (d *Documents) Read(about engine.About, id engine.DocumentID, epoch uint64,
 	return change, nil
 }
 
-func (d *Documents) read(about engine.About, epoch uint64, c engine.SignedChange, trusted bool) (*engine.Change, error) {
+func (d *Documents) read(about engine.About, id engine.DocumentID, epoch uint64, c engine.SignedChange, trusted bool) (*engine.Change, error) {
 	h, err := hashOf(c.Bytes)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (d *Documents) read(about engine.About, epoch uint64, c engine.SignedChange
 		if !p.wrote(c.Bytes, entries) {
 			return nil, errors.New("not in the form that our encoder writes")
 		}
-		if err := d.verifyChange(a, h, c.Signature); err != nil {
+		if err := d.verifyChange(a, statement(id, epoch, h), c.Signature); err != nil {
 			return nil, err
 		}
 	}

@@ -51,7 +51,7 @@ func (a *arena) honest() [][]byte {
 // on from. It reports whether it passed.
 func (a *arena) try(t *testing.T, chunk []byte) bool {
 	h, err := hashOf(chunk)
-	sent := engine.SignedChange{Line: lineOf(a.nantes), Bytes: chunk, Signature: ed25519.Sign(a.nantes.key, signed(changeDomain, h))}
+	sent := engine.SignedChange{Line: lineOf(a.nantes), Bytes: chunk, Signature: ed25519.Sign(a.nantes.key, append([]byte(changeDomain), statement(a.id, 0, h)...))}
 	if err == nil {
 		_, _ = a.paris.Read(a.about, a.id, 0, sent, true) // whatever a disk has become, it must not panic
 	}

@@ -21,11 +21,13 @@ type forgery struct {
 	signature func([]byte) []byte
 	by        *Documents // who signs
 	claims    engine.Line
+	of        engine.DocumentID // that it is signed for, with the epoch
+	epoch     uint64
 }
 
 func newForgery(d *document, by *Documents) *forgery {
 	tip := d.tip(by)
-	f := &forgery{by: by, claims: lineOf(by), place: place{line: lineOf(by), actor: actorOf(lineOf(by)), maps: mapsOf[d.about.Collaboration],
+	f := &forgery{by: by, claims: lineOf(by), of: d.id, epoch: d.epoch, place: place{line: lineOf(by), actor: actorOf(lineOf(by)), maps: mapsOf[d.about.Collaboration],
 		number: tip.Number + 1, previous: tip.Hash, begins: tip.Last + 1}}
 	f.entries = []engine.Entry{{Map: engine.MapOperations, Value: []byte("new")}, {Map: engine.MapReplicas, Value: []byte("after")}}
 	return f
@@ -64,7 +66,7 @@ func (f *forgery) send() engine.SignedChange {
 	if len(chunk) > hashedFrom {
 		h = seal(slices.Clone(chunk))
 	}
-	signature := ed25519.Sign(f.by.key, signed(changeDomain, h))
+	signature := ed25519.Sign(f.by.key, append([]byte(changeDomain), statement(f.of, f.epoch, h)...))
 	if f.signature != nil {
 		signature = f.signature(signature)
 	}
@@ -98,6 +100,8 @@ func TestGate(t *testing.T) {
 		{"forged", func(f *forgery) { f.signature = func(s []byte) []byte { s[3] ^= 1; return s } }, "wrong signature"},
 		{"no signature", func(f *forgery) { f.signature = func([]byte) []byte { return nil } }, "wrong signature"},
 		{"a long signature", func(f *forgery) { f.signature = func(s []byte) []byte { return append(s, 0) } }, "a cut signature"},
+		{"signed for another document", func(f *forgery) { f.of = engine.DocumentID(strings.Repeat("0", 64)) }, "wrong signature"},
+		{"signed for another epoch", func(f *forgery) { f.epoch++ }, "wrong signature"},
 		{"signed by someone else", func(f *forgery) { f.by = brest }, "wrong signature"},
 		{"someone else's", func(f *forgery) { f.claims = lineOf(brest) }, "is not that of line"},
 		{"someone else's run", func(f *forgery) { f.claims = engine.LineOf(f.by.Self(), "2") }, "is not that of line"},

@@ -11,7 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// What a signature is for: the hash of a change, the root over the hashes of several, the root over statuses.
+// What a signature is for: a change, the root over several, the root over statuses.
 const (
 	changeDomain   = "skerry change\x00"
 	changesDomain  = "skerry changes\x00"
@@ -21,19 +21,28 @@ const (
 // signed is what the author of a hash signs.
 func signed(domain string, h hash) []byte { return append([]byte(domain), h[:]...) }
 
+// statement is what the author of a change says by signing: that it has written this hash in that document, in that epoch. A site gives the
+// same numbers in each of its documents, and a change does not name the one that it is of: without that, one could be passed on as of another
+// document, where it would prove that its author had forked its line.
+func statement(of engine.DocumentID, epoch uint64, h hash) []byte {
+	b := make([]byte, 0, 2*sha256.Size+8+sha256.Size)
+	return append(binary.BigEndian.AppendUint64(append(b, of...), epoch), h[:]...)
+}
+
 // SignChanges implements engine.Documents. What is written together has one signature: making and checking them is most of what a change
 // costs. Each change has with it its place among them and its audit path, so that it can be passed on alone.
 func (d *Documents) SignChanges(changes []*engine.Change) {
 	for batch := range slices.Chunk(changes, engine.MaxBatch) {
 		if len(batch) == 1 {
-			batch[0].Signature = d.scheme.Sign(d.key, signed(changeDomain, batch[0].Hash))
+			c := batch[0]
+			c.Signature = d.scheme.Sign(d.key, append([]byte(changeDomain), statement(c.Document, c.Epoch, c.Hash)...))
 			continue
 		}
-		hashes := make([][]byte, len(batch))
+		statements := make([][]byte, len(batch))
 		for i, c := range batch {
-			hashes[i] = c.Hash[:]
+			statements[i] = statement(c.Document, c.Epoch, c.Hash)
 		}
-		t := newTree(hashes)
+		t := newTree(statements)
 		signature := d.scheme.Sign(d.key, signed(changesDomain, t.root()))
 		for i, c := range batch {
 			c.Signature = binary.BigEndian.AppendUint16(slices.Clone(signature), uint16(i))
@@ -43,10 +52,10 @@ func (d *Documents) SignChanges(changes []*engine.Change) {
 	}
 }
 
-// verifyChange checks what SignChanges has made.
-func (d *Documents) verifyChange(by *author, h hash, signature []byte) error {
+// verifyChange checks what SignChanges has made of a statement.
+func (d *Documents) verifyChange(by *author, statement, signature []byte) error {
 	if len(signature) <= ed25519.SignatureSize {
-		if len(signature) < ed25519.SignatureSize || !d.scheme.Verify(by.key, signed(changeDomain, h), signature) {
+		if len(signature) < ed25519.SignatureSize || !d.scheme.Verify(by.key, append([]byte(changeDomain), statement...), signature) {
 			return errors.New("wrong signature")
 		}
 		return nil
@@ -56,7 +65,7 @@ func (d *Documents) verifyChange(by *author, h hash, signature []byte) error {
 		return errors.New("a cut signature")
 	}
 	index, size := binary.BigEndian.Uint16(rest), binary.BigEndian.Uint16(rest[2:])
-	root, ok := climb(h[:], uint64(index), uint64(size), rest[4:])
+	root, ok := climb(statement, uint64(index), uint64(size), rest[4:])
 	if !ok || size < 2 || size > engine.MaxBatch {
 		return errors.New("a path that does not lead to the root")
 	}

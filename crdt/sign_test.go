@@ -66,7 +66,7 @@ func TestForgedChangesTogether(t *testing.T) {
 	list := together(t, d, paris, 5)
 	_, err := nantes.Read(d.about, d.id, 0, list[0].SignedChange, false)
 	must(t, err)
-	statuses := paris.SignStatuses([][]byte{list[2].Hash[:], list[3].Hash[:]})
+	statuses := paris.SignStatuses([][]byte{statement(d.id, 0, list[2].Hash), statement(d.id, 0, list[3].Hash)})
 	for name, spoil := range map[string]func(s []byte) []byte{
 		"nothing but its place":  func(s []byte) []byte { return s[:68] },
 		"no place":               func(s []byte) []byte { return s[:64] },
@@ -88,6 +88,13 @@ func TestForgedChangesTogether(t *testing.T) {
 		if _, err := nantes.Read(d.about, d.id, 0, c, false); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	about := d.about
+	about.Key = "another"
+	if other := newDocument(t, nantes, about, 0); other.id == d.id {
+		t.Error("two documents have one identifier")
+	} else if _, err := nantes.Read(about, other.id, 0, list[2].SignedChange, false); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("in another document: %v", err)
 	}
 	if _, err := nantes.Read(d.about, d.id, 0, list[2].SignedChange, false); err != nil {
 		t.Errorf("as it is: %v", err)

@@ -16,6 +16,7 @@ var attacks = []attack{
 	{name: "flipped letters", do: flipLetters},
 	{name: "replayed letters", do: replayLetters},
 	{name: "mutated letters", do: mutateLetters},
+	{name: "changes elsewhere", do: relabelChanges},
 	{name: "endless frames", do: endlessFrames},
 	{name: "many streams", do: manyStreams},
 	{name: "slow bodies", do: slowBodies},

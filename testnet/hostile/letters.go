@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -93,6 +94,40 @@ func mutateLetters(ctx context.Context, m *Member, _ *Orders) error {
 		}
 	}
 	_, err := m.send(ctx, m.victim(), letters, letterFrame(&l))
+	return ignore(err)
+}
+
+// relabelChanges passes on what an honest site has signed in one document as of another one or of another epoch, alone and as the proof that it
+// has signed two changes under one number.
+func relabelChanges(ctx context.Context, m *Member, _ *Orders) error {
+	by := map[engine.Line][]engine.SignedChange{}
+	abouts := map[string]bool{}
+	for _, b := range m.frames() {
+		var list []*engine.Letter
+		if engine.Decode(b, &list) != nil {
+			continue
+		}
+		for _, l := range list {
+			for _, p := range l.Parcels {
+				abouts[string(p.About)] = true
+				for _, c := range p.Changes {
+					if c.Author() != m.id {
+						by[c.Line] = append(by[c.Line], c)
+					}
+				}
+			}
+		}
+	}
+	l := &engine.Letter{}
+	for _, about := range slices.Sorted(maps.Keys(abouts)) {
+		for _, line := range slices.Sorted(maps.Keys(by)) {
+			list := by[line]
+			one, other := list[m.chance(len(list))], list[m.chance(len(list))]
+			changes := []engine.SignedChange{one, other}[:1+m.chance(2)]
+			l.Parcels = append(l.Parcels, engine.Parcel{About: []byte(about), Epoch: uint64(m.chance(2)), Changes: changes})
+		}
+	}
+	_, err := m.send(ctx, m.victim(), letters, letterFrame(l))
 	return ignore(err)
 }
 

@@ -455,29 +455,68 @@ func (w *world) documents() error {
 		digest engine.Fingerprint
 		with   []engine.SiteID
 	}
+	stores := make([]*storage.Store, len(w.sites))
 	all := make([]map[engine.DocumentID]held, len(w.sites))
 	for i, s := range w.sites {
 		store, err := storage.Open(s.Config().Data(), storage.Options{})
 		if err != nil {
 			return err
 		}
-		all[i] = map[engine.DocumentID]held{}
+		defer store.Close()
+		stores[i], all[i] = store, map[engine.DocumentID]held{}
 		err = store.AllDigests(w.Context(), func(d engine.Digest, peers []engine.SiteID, _ map[engine.SiteID]engine.Fingerprint) {
 			all[i][d.Document] = held{d.Digest, peers}
 		})
-		if err = errors.Join(err, store.Close()); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	for i := range all {
 		for id, mine := range all[i] {
-			theirs, is := all[(i+1)%len(all)][id]
+			j := (i + 1) % len(all)
+			theirs, is := all[j][id]
 			if len(mine.with) > 1 && (!is || mine.digest != theirs.digest) {
-				return fmt.Errorf("%s and %s differ in document %s", w.sites[i].Name(), w.sites[(i+1)%len(all)].Name(), id)
+				return fmt.Errorf("%s and %s differ in document %s:\n%s\n%s", w.sites[i].Name(), w.sites[j].Name(), id, w.holds(stores[i], id), w.holds(stores[j], id))
 			}
 		}
 	}
 	return nil
+}
+
+// holds says what a store has of a document: the ends of lines, what sites have said of themselves, and forks.
+func (w *world) holds(s *storage.Store, id engine.DocumentID) string {
+	rec, err := s.Record(w.Context(), id)
+	if err != nil {
+		return err.Error()
+	}
+	changes, _, err := s.Changes(w.Context(), id, nil, 0)
+	if err != nil {
+		return err.Error()
+	}
+	forks, err := s.Forks(w.Context(), id)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s from epoch %d on", rec.Row.Kind, rec.Row.ID, rec.Epoch)
+	ends := map[string]int{}
+	for _, c := range changes {
+		ends[fmt.Sprintf("%s in epoch %d", c.Line, c.Epoch)]++
+	}
+	for _, line := range slices.Sorted(maps.Keys(ends)) {
+		fmt.Fprintf(&b, "\n  %s: %d changes", line, ends[line])
+	}
+	for _, f := range forks {
+		fmt.Fprintf(&b, "\n  %s: forked in epoch %d with change %d", f.Line, f.Epoch, f.Number)
+	}
+	var statuses []engine.SignedStatus
+	_ = engine.Decode(rec.Statuses, &statuses) // nothing tells as well
+	for _, signed := range statuses {
+		var st engine.Status
+		_ = engine.Decode(signed.Status, &st) // it was checked
+		fmt.Fprintf(&b, "\n  %s has said %d: epoch %d, whole %v, over %v, rejoins %v, lines %v", signed.Site, st.Number, st.Epoch, st.Whole, st.Over, st.Rejoins, st.Lines)
+	}
+	return b.String()
 }
 
 // named says that no honest site names a member that broke the rules.

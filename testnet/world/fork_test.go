@@ -536,3 +536,54 @@ func forkedLines(t *testing.T, seed uint64) {
 		t.Error(problem)
 	}
 }
+
+// TestInvariantAnHonestLineIsNeverForked: a member has heard what an honest site has written in two resources. It passes a change of one on as
+// one of the other, or of another epoch, and two of them as the proof of a fork. Nobody takes that for a word of the honest site's.
+func TestInvariantAnHonestLineIsNeverForked(t *testing.T) {
+	w := newWorld(t, 4)
+	paris, nantes, mallory := w.Sites[0], w.Sites[1], w.Sites[3]
+	honest := w.Sites[:3]
+	var pens []*pen
+	for _, id := range []engine.ResourceID{"one", "two"} {
+		if _, err := w.put(paris, string(id), fmt.Sprintf(`{"name":%q}`, id)); err != nil {
+			t.Fatal(err)
+		}
+		w.patch(paris, string(id), "size", 1, func() {})
+		w.quiet()
+		pens = append(pens, newPen(w, mallory, w.document(t, id)))
+	}
+	mallory.Proc.Die()
+	heard := func(p *pen) (list []engine.SignedChange) {
+		for _, c := range paris.Disk.byDocument[p.id].changes {
+			if c.Author() == paris.ID {
+				list = append(list, c.SignedChange)
+			}
+		}
+		return list
+	}
+	ones, twos := heard(pens[0]), heard(pens[1])
+	if len(ones) < 2 || len(twos) < 2 || ones[0].Line != twos[0].Line {
+		t.Fatalf("paris has written %d and %d changes", len(ones), len(twos))
+	}
+	for _, changes := range [][]engine.SignedChange{twos[:1], twos[1:2], {ones[0], twos[0]}, {ones[0], twos[1]}, {ones[1], twos[1]}, ones[:1], ones[1:2]} {
+		for epoch := range uint64(2) {
+			pens[0].give(nantes, &engine.Letter{Parcels: []engine.Parcel{{About: pens[0].raw, Epoch: epoch, Changes: changes}}})
+		}
+	}
+	w.quiet()
+	w.patch(nantes, "one", "height", 4, func() {})
+	w.patch(paris, "one", "weight", 3, func() {})
+	w.compare(t, honest)
+	want := map[string]any{"name": "one", "size": 1.0, "weight": 3.0, "height": 4.0}
+	for _, s := range honest {
+		if named := s.Disk.conflictsWith(func(c engine.Conflict) bool { return c.Kind == engine.ConflictForked }); len(named) > 0 {
+			t.Errorf("%s says that somebody has signed two changes under one number: %v", s, named)
+		}
+		fields := s.App.Object("note", "one").Fields
+		for k, v := range want {
+			if fields[k] != v {
+				t.Errorf("%s: %s is %v, not %v", s, k, fields[k], v)
+			}
+		}
+	}
+}
