@@ -89,9 +89,9 @@ type Entry struct {
 // SignedChange is one Automerge change with its author's signature. Bytes and Signature are not changed after it was signed.
 type SignedChange struct {
 	Line Line `cbor:"1,keyasint"`
-	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" + Hash. Where several are signed together it
-	// is over "skerry changes\x00" and the root of the Merkle tree (RFC 6962) of their hashes. Then follow the change's place among them, how
-	// many they are (2 bytes each, big-endian), and its audit path.
+	// Signature is Ed25519 (RFC 8032), made with the author's libp2p key over "skerry change\x00" and what the change states: its document, its
+	// epoch (8 bytes, big-endian) and its Hash. Where several are signed together it is over "skerry changes\x00" and the root of the Merkle tree
+	// (RFC 6962) of what they state. Then follow the change's place among them, how many they are (2 bytes each, big-endian), and its audit path.
 	Signature []byte `cbor:"2,keyasint"`
 	// Bytes is an uncompressed Automerge change chunk.
 	Bytes []byte `cbor:"3,keyasint"`

@@ -40,3 +40,26 @@ func plain(s string) bool {
 	}
 	return true
 }
+
+// Given is how far a run has come with its line in each document, as others may know: the last change that was durable. Where it has a change
+// that is about to be signed, or a later one, what is here lacks something that this run has told, whatever has become of that, and nothing may be
+// signed. Otherwise a number could be given twice only if a change went from the disk and its line went on. That does not happen: changes go with an
+// epoch that is over, and a replica goes from epoch to epoch and never back; with a fork of the line, or as a resource joins anew, and another
+// line is begun then. The store refuses another change under a number that it has.
+type Given map[uint64]given
+
+// given is a place in a line: 16 bytes a document, since a run may write in many.
+type given struct{ epoch, number uint32 }
+
+func (Given) key(c *Change) uint64 {
+	return FingerprintOf("given", []byte(c.Document), []byte(c.Line))[0]
+}
+
+// Has reports whether the number of a change was given, or a later one.
+func (g Given) Has(c *Change) bool {
+	last, is := g[g.key(c)]
+	return is && (uint64(last.epoch) > c.Epoch || uint64(last.epoch) == c.Epoch && uint64(last.number) >= c.Number)
+}
+
+// Keep takes note of a change that is durable.
+func (g Given) Keep(c *Change) { g[g.key(c)] = given{uint32(c.Epoch), uint32(c.Number)} }

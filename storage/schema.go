@@ -3,15 +3,15 @@ package storage
 // applicationID marks the file as ours ("Skry"), see https://www.sqlite.org/pragma.html#pragma_application_id.
 const applicationID = 0x536b7279
 
-// firstVersion is that of the first schema here. Those below are of earlier agents, which kept documents and statuses in another way, or
-// numbered changes by site.
-const firstVersion = 4
+// firstVersion is that of the first schema here. Those below are of earlier agents, which kept documents and statuses in another way,
+// numbered changes by site, or signed changes without their documents.
+const firstVersion = 6
 
 // migrations bring a database from one version to the next, the first of them an empty one to firstVersion. user_version says
 // which has run. What was released is never edited: a change of the schema is a new entry.
-var migrations = []string{schema4, schema5}
+var migrations = []string{schema6}
 
-// schema4 is written around what is done most, a write:
+// schema6 is written around what is done most, a write:
 //   - A row of resources holds all that is kept of one, so that a write of it is one statement. Columns that lists read come
 //     first, large ones last: a list does not read them. Checkpoints, which are large and change rarely, are apart.
 //   - Pages of lists are read off an index in their order: resources_list and operations_list have all rows, and those columns
@@ -21,7 +21,7 @@ var migrations = []string{schema4, schema5}
 //     So what changes often (state, pending) is in no index but those of what is open.
 //   - Times are nanoseconds since 1970, 0 for none. Documents are the 32 bytes of their identifier.
 //   - kinds, sites, lines and placements give numbers to what many rows have in common; 0 is nothing.
-const schema4 = `
+const schema6 = `
 CREATE TABLE vault (sealed BLOB NOT NULL);
 
 CREATE TABLE kinds (
@@ -221,10 +221,8 @@ CREATE TABLE records (
 	value BLOB NOT NULL,
 	PRIMARY KEY (shelf, key)
 ) WITHOUT ROWID;
-`
 
-// schema5 adds the forks of lines. A row has the earliest one of its line that is known, with the two changes that prove it.
-const schema5 = `
+-- The forks of lines. A row has the earliest one of its line that is known, with the two changes that prove it.
 CREATE TABLE forks (
 	resource         INTEGER NOT NULL,
 	line             INTEGER NOT NULL,

@@ -35,6 +35,7 @@ func TestOpenRefusesWhatIsNotOurs(t *testing.T) {
 		{"another program's without a version", `CREATE TABLE x (y)`, "another program's"},
 		{"another program's by its mark", `PRAGMA application_id = 7; CREATE TABLE x (y)`, "another program's"},
 		{"an earlier release's", fmt.Sprintf(`PRAGMA user_version = 2; PRAGMA application_id = %d; CREATE TABLE documents (id TEXT)`, applicationID), "CHANGELOG"},
+		{"one that signed changes without their documents", fmt.Sprintf(`PRAGMA user_version = 5; PRAGMA application_id = %d; CREATE TABLE forks (line TEXT)`, applicationID), "CHANGELOG"},
 		{"the first release's", fmt.Sprintf(`PRAGMA user_version = 1; PRAGMA application_id = %d; CREATE TABLE documents (id TEXT)`, applicationID), "CHANGELOG"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

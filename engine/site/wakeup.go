@@ -247,6 +247,7 @@ func (w *wakeUp) of(r *resident) *work {
 }
 
 func (w *wakeUp) collect(r *resident, k *work, out *replica.Effects) {
+	defer defect(w, r, k)
 	if len(out.Entries) > 0 {
 		if len(k.entries) > 0 && k.epoch != out.Epoch {
 			w.write(r, k)
@@ -327,6 +328,10 @@ func (w *wakeUp) write(r *resident, k *work) {
 		if err != nil { // each was bounded before
 			panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
 		}
+		if w.s.writes.given.Has(c) {
+			w.s.writes.begin(w.s.cfg) // the replica is loaded anew, and writes another line
+			panic(fmt.Sprintf("change %d of %s in epoch %d was given before, and is not here any more", c.Number, c.Line, c.Epoch))
+		}
 		e.Wrote(c)
 		w.written = append(w.written, c)
 		w.batch.Changes = append(w.batch.Changes, c)
@@ -357,6 +362,11 @@ func (w *wakeUp) commit() error {
 			return fmt.Errorf("commit: %w", err)
 		}
 		w.s.full.Store(false)
+	}
+	for _, c := range w.batch.Changes {
+		if c.Author() == w.s.cfg.Self {
+			w.s.writes.given.Keep(c)
+		}
 	}
 	for i := range w.batch.Records {
 		w.committed(&w.batch.Records[i])
@@ -393,18 +403,20 @@ func tellEarly(w *wakeUp) {
 	}
 }
 
-// finish adds what is to be stored of a replica to the batch. A panic is a defect of the agent's own: the replica is forgotten, and
-// loaded anew as one that nobody knows the state of.
+// defect catches a panic, which is a defect of the agent's own: the replica is forgotten, and loaded anew as one that nobody knows the state of.
+func defect(w *wakeUp, r *resident, k *work) {
+	if p := recover(); p != nil {
+		w.s.cfg.Log.Error("a defect has struck a resource", "resource", string(r.About.Key), "document", string(r.id),
+			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		w.forget(r, fmt.Errorf("a defect of the agent has struck %s: %v", r.About.Key, p))
+		*k = work{}
+		w.s.leftOver[r.id] = true
+	}
+}
+
+// finish adds what is to be stored of a replica to the batch.
 func (w *wakeUp) finish(r *resident, k *work) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.s.cfg.Log.Error("a defect has struck a resource", "resource", string(r.About.Key), "document", string(r.id),
-				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			w.forget(r, fmt.Errorf("a defect of the agent has struck %s: %v", r.About.Key, p))
-			*k = work{}
-			w.s.leftOver[r.id] = true
-		}
-	}()
+	defer defect(w, r, k)
 	w.write(r, k)
 	switch {
 	case k.changed || r.works && !r.working() || k.progress && w.s.cfg.Inline || k.flies && !r.row.Pending:

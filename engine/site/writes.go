@@ -10,6 +10,7 @@ import (
 type writes struct {
 	line  engine.Line
 	begun int64 // when it began, in milliseconds
+	given engine.Given
 }
 
 // begin begins one that nobody has written in: that of this run, or where documents were dropped, another one of this run. What it is called

@@ -5,12 +5,23 @@ func travelling() []mutant {
 	return []mutant{
 		// A relay forges what it passes on.
 		{"signatures are not checked", []edit{
-			{"crdt/documents.go", "if err := d.verifyChange(a, h, c.Signature); err != nil {", "if err := d.verifyChange(a, h, c.Signature); false && err != nil {"},
+			{"crdt/documents.go", "if err := d.verifyChange(a, statement(id, epoch, h), c.Signature); err != nil {", "if err := d.verifyChange(a, statement(id, epoch, h), c.Signature); false && err != nil {"},
 		}, "crdt", "TestGate"},
 		// What a site has signed for one thing counts for another.
 		{"a signature over statuses counts for changes", []edit{
 			{"crdt/sign.go", "changesDomain  = \"skerry changes\\x00\"", "changesDomain  = \"skerry statuses\\x00\""},
 		}, "crdt", "TestForgedChangesTogether"},
+		// A member proves of an honest site that it has forked its line, by what that has written elsewhere.
+		{"a change counts in any document", []edit{
+			{"crdt/sign.go", "binary.BigEndian.AppendUint64(append(b, of...), epoch)", "binary.BigEndian.AppendUint64(b, epoch)"},
+		}, "testnet/world", "TestInvariantAnHonestLineIsNeverForked"},
+		// A site goes on with a line of which it has lost the end.
+		{"a number is given twice", []edit{
+			{"engine/site/wakeup.go", "if w.s.writes.given.Has(c) {", "if false && w.s.writes.given.Has(c) {"},
+		}, "testnet/world", "TestInvariantNoNumberIsGivenTwice"},
+		{"a change counts in any epoch", []edit{
+			{"crdt/sign.go", "binary.BigEndian.AppendUint64(append(b, of...), epoch)", "append(b, of...)"},
+		}, "crdt", "TestGate"},
 		// Bytes that a member has made up take down the process that decodes them.
 		{"the gate lets through what no site writes", []edit{
 			{"crdt/documents.go", "if !p.wrote(c.Bytes, entries) {", "if false && !p.wrote(c.Bytes, entries) {"},

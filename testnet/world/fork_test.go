@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -584,6 +585,55 @@ func TestInvariantAnHonestLineIsNeverForked(t *testing.T) {
 			if fields[k] != v {
 				t.Errorf("%s: %s is %v, not %v", s, k, fields[k], v)
 			}
+		}
+	}
+}
+
+// TestInvariantNoNumberIsGivenTwice: a change that a site has told others of goes from its disk and from its memory, which nothing does. The site signs
+// no other one under its number: it writes another line from there on, and gets what it had written from the others.
+func TestInvariantNoNumberIsGivenTwice(t *testing.T) {
+	w, err := New(Options{Sites: 3, Kinds: []*engine.Kind{note}, Rng: rand.New(rand.NewPCG(1, 1)), Luck: rand.New(rand.NewPCG(1, 2)),
+		Limits: func(*Site) site.Limits { return site.Limits{CallTimeout: 3 * time.Second, Cache: 1} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	paris := w.Sites[0]
+	if _, err := w.put(paris, "one", `{"colour":"red"}`); err != nil {
+		t.Fatal(err)
+	}
+	w.patch(paris, "one", "size", 1, func() {})
+	w.quiet()
+	rec := paris.Disk.byDocument[w.document(t, "one")]
+	last := rec.changes[len(rec.changes)-1]
+	if last.Author() != paris.ID || last.Number < 2 {
+		t.Fatalf("the last change is number %d of %s", last.Number, last.Line)
+	}
+	rec.changes = rec.changes[:len(rec.changes)-1]
+	for i := range 3 { // others take its place in memory
+		if _, err := w.put(paris, fmt.Sprint("other", i), `{"colour":"blue"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.patch(paris, "one", "weight", 3, func() {})
+	w.quiet()
+	if len(w.Problems) != 1 || !strings.Contains(w.Problems[0], "was given before, and is not here any more") {
+		t.Errorf("these problems were told: %v", w.Problems)
+	}
+	w.Problems = nil
+	w.compare(t, w.Sites)
+	done := 0
+	w.patch(paris, "one", "height", 4, func() { done++ })
+	w.compare(t, w.Sites)
+	if done != 1 {
+		t.Error("paris does not take changes any more")
+	}
+	for _, s := range w.Sites {
+		if named := s.Disk.conflictsWith(func(c engine.Conflict) bool { return c.Kind == engine.ConflictForked }); len(named) > 0 {
+			t.Errorf("%s says that somebody has signed two changes under one number: %v", s, named)
+		}
+		if fields := s.App.Object("note", "one").Fields; fields["size"] != 1.0 || fields["height"] != 4.0 {
+			t.Errorf("%s shows %v", s, fields)
 		}
 	}
 }
