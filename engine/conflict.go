@@ -99,11 +99,22 @@ type Conflict struct {
 	Sites []SiteID `json:"sites,omitempty"`
 	// Holder is, of a name that was to be at one site and is at two, the site whose it is.
 	Holder SiteID `json:"holder,omitempty"`
+	// Twins are, where it is about what lies inside a container, the two things of one name: first the one that keeps it.
+	Twins []Twin `json:"twins,omitempty"`
 	// Blocks says that later operations wait for it at its site.
 	Blocks  bool     `json:"blocks,omitempty"`
 	Actions []Action `json:"actions"`
 	// Accepted is set once somebody has decided that the site may differ.
 	Accepted *Decision `json:"accepted,omitempty"`
+}
+
+// Twin is one of two things inside a container that have one name.
+type Twin struct {
+	Site SiteID   `json:"site"`
+	Kind KindName `json:"kind"`
+	// Local is what its site's application calls it, the container apart.
+	Local string `json:"local_id"`
+	Name  string `json:"name"`
 }
 
 // FieldDifference is one field of a resource that a conflict is about. Nil: there is no such field.

@@ -412,6 +412,12 @@ func insideConflict(v *view.View, owner, late engine.Contained) engine.Conflict 
 		late.Kind, late.Name, v.Name(late.Site), v.Name(owner.Site), engine.Time(owner.At).Format("2006-01-02 15:04:05 UTC")),
 		string(late.Kind), late.Local, "name")
 	c.Actions = []engine.Action{engine.ActionDismiss}
+	for _, i := range []engine.Contained{owner, late} {
+		c.Twins = append(c.Twins, engine.Twin{Site: i.Site, Kind: i.Kind, Local: i.Local, Name: i.Name})
+	}
+	if owner.Site != late.Site && owner.Resource == "" && late.Resource == "" { // what is replicated is not deleted at one site
+		c.Holder, c.Actions = owner.Site, []engine.Action{engine.ActionKeep, engine.ActionDismiss}
+	}
 	if decided := v.Decisions.Accepted(c.ID, late.At); decided != nil {
 		c.Accepted, c.Actions = decided, []engine.Action{engine.ActionReopen}
 	}

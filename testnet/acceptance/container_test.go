@@ -130,11 +130,40 @@ func (c *container) bothSidesOfACut() {
 		return c.conflicts(c.paris) == 1 && c.conflicts(c.nantes) == 1
 	})
 	c.wantListed(c.paris, "", "green", "green", "red", "twin", "yellow")
-	c.ports(c.paris, "DELETE", "/"+late, "").Must(c, 204)
+	c.nameIsKept(c.paris, late)
 	eventually(c, c.env, patience, "nobody asks any more", func() bool {
 		return c.conflicts(c.paris) == 0 && c.conflicts(c.nantes) == 0
 	})
 	c.wantListed(c.nantes, "", "green", "red", "twin", "yellow")
+}
+
+// nameIsKept compares the two ports of one name at either site, and has one site keep the name: the late one is deleted, where it is.
+func (c *container) nameIsKept(keeper *env.Site, late string) {
+	var list struct {
+		Items []struct {
+			ID, Holder string
+			Inside     struct{ Kind, Name string }
+		}
+	}
+	for _, s := range []*env.Site{c.paris, c.nantes} {
+		if err := json.Unmarshal([]byte(s.API(c, "GET /api/v1/conflicts?about=name-taken", "").Must(c, 200).Body), &list); err != nil || len(list.Items) != 1 ||
+			list.Items[0].Holder != "paris" || list.Items[0].Inside.Kind != "port" || list.Items[0].Inside.Name != "green" {
+			c.Fatalf("%s asks %+v, %v", s.Name(), list, err)
+		}
+		if sides := s.API(c, "GET /api/v1/conflicts/"+list.Items[0].ID+"/replicas", "").Must(c, 200); !strings.Contains(sides.Body, `"nantes":"`+late) || strings.Contains(sides.Body, c.network) {
+			c.Errorf("%s compares %s", s.Name(), sides.Body)
+		}
+	}
+	page := c.nantes.API(c, "GET /decisions?at="+list.Items[0].ID, "").Must(c, 200).Body
+	for _, choice := range []string{"paris keeps its port green, and that of nantes is deleted", "nantes keeps its port green", "Let both have it"} {
+		if !strings.Contains(page, choice) {
+			c.Errorf("the inbox is without the choice %q", choice)
+		}
+	}
+	c.nantes.API(c, "POST /conflicts/"+list.Items[0].ID, "action=keep&site="+keeper.Name(), form(c.nantes)...).Want(c, 200)
+	eventually(c, c.env, patience, keeper.Name()+" has it, and nobody else", func() bool {
+		return len(c.heldAt(keeper, "green")) == 1 && len(c.heldAt(c.nantes, "green")) == 0
+	})
 }
 
 // ports sends a request about the ports of the network, whose path goes on with rest.

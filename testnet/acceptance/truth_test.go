@@ -26,6 +26,15 @@ func TestWhatIsDeletedStaysTranslated(t *testing.T) {
 		}
 	}
 	paris.API(t, "POST /api/v1/resources/"+server+"/check", "").Must(t, 202)
+	eventually(t, e, patience, "both sites have looked, and see no difference", func() bool {
+		a := paris.API(t, "GET /api/v1/resources/"+server+"/replicas", "").Must(t, 200)
+		return a.Fields()["equal"] == true && stateOf(t, paris, server) == "converged" && stateOf(t, nantes, server) == "converged"
+	})
+	for _, s := range e.Sites() {
+		if asked := s.API(t, "GET /api/v1/conflicts", "").Must(t, 200).Body; strings.Contains(asked, "drift") {
+			t.Errorf("%s has invented drift: %s", s.Name(), asked)
+		}
+	}
 	paris.API(t, "POST /api/v1/resources/"+server+"/keep", `{"site":"paris"}`).Must(t, 202)
 	here := func(s *env.Site) string {
 		var list []struct{ Image string }
@@ -79,6 +88,19 @@ func TestATruthfulMesh(t *testing.T) {
 			sides.Differences[0].Values["paris"] != "of paris" || sides.Differences[0].Values["nantes"] != "of nantes" {
 			t.Errorf("%s compares %s", s.Name(), a.Body)
 		}
+		if r := s.API(t, "GET /api/v1/resources/door", "").Must(t, 200); r.Text("collaboration") != "exactly-one" || r.Text("state") != "conflict" {
+			t.Errorf("%s shows the name as %s", s.Name(), r.Body)
+		}
+		if page := s.API(t, "GET /resources/door", "").Must(t, 200).Body; !strings.Contains(page, "Waits for a decision") || strings.Contains(page, "Where it lives") {
+			t.Errorf("the page of %s does not lead on from the name: %s", s.Name(), page)
+		}
+		var cuts []struct{ ID string }
+		if err := json.Unmarshal([]byte(s.API(t, "GET /api/v1/cuts", "").Must(t, 200).Body), &cuts); err != nil || len(cuts) != 1 {
+			t.Fatalf("%s remembers the cuts %v, %v", s.Name(), cuts, err)
+		}
+		if report := s.API(t, "GET /cuts/"+cuts[0].ID, "").Must(t, 200).Body; !strings.Contains(report, "name clashes") {
+			t.Errorf("the report of the cut at %s does not count the name: %s", s.Name(), report)
+		}
 		if sum := s.API(t, "GET /api/v1/summary", "").Must(t, 200); sum.Fields()["converged"] != false || sum.Fields()["decisions"] != 1.0 ||
 			!strings.Contains(sum.Body, `"about":"conflict"`) {
 			t.Errorf("%s says of a name that is at two sites %s", s.Name(), sum.Body)
@@ -121,6 +143,12 @@ func TestAScopeWithoutTheServiceWarns(t *testing.T) {
 	a := paris.Do(t, lab.Servers, "GET /servers", "", "Scope", both).Must(t, 200)
 	if w := a.Header.Get("Warning"); !strings.Contains(w, "does not name the service servers") {
 		t.Errorf("the answer warns %q", w)
+	}
+	if w := a.Header.Get("Skerry-Warning"); !strings.Contains(w, "the request is for paris alone") {
+		t.Errorf("the answer warns in a header of its own %q", w)
+	}
+	if page := paris.API(t, "GET /compose?service=servers&method=GET&path=/servers&scope=%7Bimages:+paris+%26+nantes%7D", "").Must(t, 200); !strings.Contains(page.Body, "does not name the service servers") {
+		t.Error("the composer does not warn")
 	}
 	x := paris.API(t, "POST /api/v1/scope/explain", `{"scope":"`+both+`","service":"servers","method":"GET","path":"/servers"}`).Must(t, 200)
 	if !strings.Contains(x.Body, "does not name the service servers") {

@@ -272,7 +272,7 @@ func (a *API) Resolve(ctx context.Context, id string, from engine.SiteID, r Reso
 	}
 	by := a.decider(ctx, from)
 	a.note(ctx, strings.TrimSpace(r.Action+" "+r.Site+r.LocalID), by)
-	if c.Holder != "" {
+	if c.Holder != "" && r.Action == string(engine.ActionKeep) {
 		return a.keepName(ctx, c, from, r, authorization)
 	}
 	if r.Action == string(engine.ActionKeep) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -31,11 +32,11 @@ func (a *API) keepName(ctx context.Context, c engine.Conflict, from engine.SiteI
 		return Resolution{}, refuse(http.StatusUnprocessableEntity, "settle", "site is %q: the name is at %s and at %s, name the one that keeps it; nothing has happened",
 			r.Site, n.Of(c.Holder), n.Of(c.Site))
 	}
-	k := a.kind(c.Service, c.KindName)
-	if k == nil {
-		return Resolution{}, refuse(http.StatusUnprocessableEntity, "unknown-service", "this site's catalog has no kind %s.%s any more", c.Service, c.KindName)
+	k, id, err := a.named(c, lost)
+	if err != nil {
+		return Resolution{}, err
 	}
-	q := IssueRequest{Service: string(c.Service), Method: http.MethodDelete, Path: itemPath(k, c.Resource), Scope: fmt.Sprintf("{%s: %s}", c.Service, n.Of(lost))}
+	q := IssueRequest{Service: string(c.Service), Method: http.MethodDelete, Path: itemPath(k, id), Scope: fmt.Sprintf("{%s: %s}", c.Service, n.Of(lost))}
 	if authorization != "" {
 		q.Headers = map[string]string{"Authorization": authorization}
 	}
@@ -44,9 +45,26 @@ func (a *API) keepName(ctx context.Context, c engine.Conflict, from engine.SiteI
 		return Resolution{}, err
 	}
 	if s := got.Answer.Status; s >= 300 && s != http.StatusNotFound && s != http.StatusGone {
-		return Resolution{}, refuse(http.StatusConflict, "settle", "the application of %s answers %d to the deletion of %s; nothing has happened", n.Of(lost), s, c.Resource)
+		return Resolution{}, refuse(http.StatusConflict, "settle", "the application of %s answers %d to the deletion of %s; nothing has happened", n.Of(lost), s, id)
 	}
 	return Resolution{Conflict: string(c.ID), Action: r.Action, Site: n.Of(lost)}, nil
+}
+
+// named is what a site has under a name that two sites have given: the resource itself, or what lies inside it.
+func (a *API) named(c engine.Conflict, site engine.SiteID) (*engine.Kind, engine.ResourceID, error) {
+	container := a.kind(c.Service, c.KindName)
+	if container == nil {
+		return nil, "", refuse(http.StatusUnprocessableEntity, "unknown-service", "this site's catalog has no kind %s.%s any more", c.Service, c.KindName)
+	}
+	if len(c.Twins) == 0 {
+		return container, c.Resource, nil
+	}
+	for _, twin := range c.Twins {
+		if k := a.kind(c.Service, twin.Kind); twin.Site == site && k != nil {
+			return k, engine.ResourceID(k.Inside(container.AsContainer(string(c.Resource)), twin.Local)), nil
+		}
+	}
+	return nil, "", refuse(http.StatusUnprocessableEntity, "settle", "what %s has under that name is not known here", a.names().Of(site))
 }
 
 // ConflictSides asks every site that a conflict is between, all at once, what its application shows of the resource, and compares. Header is
@@ -59,6 +77,9 @@ func (a *API) ConflictSides(ctx context.Context, id string, header http.Header, 
 	if c.Resource == "" {
 		return shape.Comparison{}, refuse(http.StatusUnprocessableEntity, "settle", "what this is about has no identifier yet: there is nothing to compare")
 	}
+	if len(c.Twins) > 0 {
+		return a.compareTwins(ctx, c, header, remote)
+	}
 	sites := c.Sites
 	if len(sites) == 0 {
 		sites = []engine.SiteID{c.Site}
@@ -68,6 +89,24 @@ func (a *API) ConflictSides(ctx context.Context, id string, header http.Header, 
 		about.Collaboration = row.Collaboration
 	}
 	return a.compare(ctx, about, sites, header, remote)
+}
+
+// compareTwins asks the sites of two things of one name what they show of them.
+func (a *API) compareTwins(ctx context.Context, c engine.Conflict, header http.Header, remote string) (shape.Comparison, error) {
+	at := map[engine.SiteID]engine.ResourceID{}
+	var k *engine.Kind
+	var sites []engine.SiteID
+	for _, twin := range c.Twins {
+		kind, id, err := a.named(c, twin.Site)
+		if err != nil {
+			return shape.Comparison{}, err
+		}
+		if k, at[twin.Site] = kind, id; !slices.Contains(sites, twin.Site) {
+			sites = append(sites, twin.Site)
+		}
+	}
+	about := engine.ResourceRow{ID: engine.ResourceID(c.Twins[0].Name), Service: c.Service, Kind: k.Name}
+	return a.compareBy(ctx, about, sites, func(site engine.SiteID) engine.ResourceID { return at[site] }, header, remote)
 }
 
 func (a *API) getConflictSides(c echo.Context) error {

@@ -25,6 +25,11 @@ func (a *API) Replicas(ctx context.Context, ref ResourceRef, header http.Header,
 
 // compare asks some sites for what they show of a resource.
 func (a *API) compare(ctx context.Context, row engine.ResourceRow, sites []engine.SiteID, header http.Header, remote string) (shape.Comparison, error) {
+	return a.compareBy(ctx, row, sites, func(engine.SiteID) engine.ResourceID { return row.ID }, header, remote)
+}
+
+// compareBy asks each of some sites for what it shows of what has that identifier there.
+func (a *API) compareBy(ctx context.Context, row engine.ResourceRow, sites []engine.SiteID, of func(engine.SiteID) engine.ResourceID, header http.Header, remote string) (shape.Comparison, error) {
 	k, s := a.kind(row.Service, row.Kind), a.service(row.Service)
 	if k == nil {
 		return shape.Comparison{}, refuse(422, "unknown-service", "this site's catalog has no kind %s.%s any more", row.Service, row.Kind)
@@ -41,7 +46,7 @@ func (a *API) compare(ctx context.Context, row engine.ResourceRow, sites []engin
 	for _, id := range sites {
 		name := n.Of(id)
 		wg.Go(func() {
-			v := a.view(ctx, s, k, row.ID, name, header, remote)
+			v := a.view(ctx, s, k, of(id), name, header, remote)
 			mu.Lock()
 			defer mu.Unlock()
 			c.Sites[name] = v

@@ -63,7 +63,8 @@ func (h *Handler) place(q *request.Request) bool {
 	q.Scope = s.String()
 	if !bound {
 		if len(s.Bindings) > 0 { // who names some service means something by it, and may have mistyped this one
-			q.Warnings = append(q.Warnings, "299 - "+request.Quoted(world.Unnamed(string(h.Service), h.Name(h.Membership.Self()))))
+			q.Unnamed = world.Unnamed(string(h.Service), h.Name(h.Membership.Self()))
+			q.Warnings = append(q.Warnings, "299 - "+request.Quoted(q.Unnamed))
 		}
 		return true
 	}

@@ -187,6 +187,9 @@ func decisionOf(c shape.Conflict, action string) decision {
 	if c.About == string(engine.ConflictName) && action == string(engine.ActionDrop) {
 		d.Button, d.Follows = "Give up the later one", fmt.Sprintf("The resource that came later is no more at %s: the object there stays the earlier one's.", c.Site)
 	}
+	if c.About == string(engine.ConflictNameTaken) && action == string(engine.ActionDismiss) {
+		d.Button, d.Follows = "Let both have it", "Both keep the name, each at its site: nothing is sent anywhere, and nobody is asked again."
+	}
 	d.Action = action
 	return d
 }

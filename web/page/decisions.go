@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -88,6 +90,9 @@ func (g cause) Headline() string {
 	if n := len(g.Items); n > 1 {
 		what = fmt.Sprintf("%d %ss", n, g.Kind)
 	}
+	if in := g.Items[0].Inside; in != nil && len(g.Items) == 1 {
+		return fmt.Sprintf("Two %ss of %s are called %s, also at %s", in.Kind, what, in.Name, g.Site)
+	}
 	says := map[engine.ConflictKind]string{
 		engine.ConflictExists:      "An object was in the way of %s at %s",
 		engine.ConflictName:        "The name of %s was given twice, also at %s",
@@ -99,7 +104,7 @@ func (g cause) Headline() string {
 		engine.ConflictDrift:       "%[2]s shows something else of %[1]s",
 		engine.ConflictContention:  "Repairs of %s did not last at %s",
 		engine.ConflictUndeclared:  "%[2]s cannot make %[1]s anew",
-		engine.ConflictNameTaken:   "Two things in one container have one name: %s at %s",
+		engine.ConflictNameTaken:   "Inside %s a name was given twice, also at %s",
 		engine.ConflictRejoined:    "What was done to %s before %s was set back is not known",
 		engine.ConflictDenied:      "The agent may not do it with %s at %s",
 		engine.ConflictUnseen:      "The deletion of %s would take along at %s what its deleter had not seen",
@@ -357,6 +362,9 @@ func keeping(m *conflictModel, sides *shape.Comparison) []side {
 					other = m.Holders[1]
 				}
 				c.Follows = fmt.Sprintf("%s keeps the name, and the object of %s is deleted", site, other)
+				if m.Inside != nil {
+					c.Follows = fmt.Sprintf("%s keeps its %s %s, and that of %s is deleted", site, m.Inside.Kind, m.Inside.Name, other)
+				}
 			}
 			all = append(all, c)
 		}
@@ -401,6 +409,12 @@ func keeping(m *conflictModel, sides *shape.Comparison) []side {
 		all[most].Likely = len(all[most].Sites) > 1
 	}
 	return all
+}
+
+// capital makes a sentence begin as one.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // titleOf is what people call what a decision is about.

@@ -28,7 +28,14 @@ type Conflict struct {
 	// Sites are those that it is between, by name; Holder is, of a name that was to be at one site and is at two, the one whose it is.
 	Sites    []string    `json:"sites"`
 	Holder   string      `json:"holder"`
+	Inside   *Inside     `json:"inside"`   // nil: it is about the resource itself
 	Accepted *Acceptance `json:"accepted"` // nil: it is open
+}
+
+// Inside is what lies inside a resource and has one name twice.
+type Inside struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 }
 
 // Acceptance is a decision that a site may differ.
@@ -88,6 +95,9 @@ func (n Names) Conflict(c engine.Conflict) Conflict {
 	}
 	if c.Holder != "" {
 		v.Holder = n.Of(c.Holder)
+	}
+	if len(c.Twins) > 0 {
+		v.Inside = &Inside{string(c.Twins[0].Kind), c.Twins[0].Name}
 	}
 	for _, action := range c.Actions {
 		v.Actions = append(v.Actions, string(action))

@@ -204,9 +204,7 @@ func (p *passage) modify(r *http.Response) error {
 	for name, values := range p.add {
 		r.Header[name] = values
 	}
-	for _, w := range p.q.Warnings {
-		r.Header.Add("Warning", w)
-	}
+	p.q.Warn(r.Header)
 	if p.q.Prefix != "" {
 		for _, name := range []string{"Location", "Content-Location"} {
 			if value := r.Header.Get(name); value != "" {

@@ -49,9 +49,7 @@ func (h *Front) Answer(q *Request, a engine.Answer) {
 	if q.From != "" {
 		set(engine.HeaderSettled, a.Header.Get(engine.HeaderSettled))
 	}
-	for _, w := range q.Warnings {
-		header.Add("Warning", w)
-	}
+	q.Warn(header)
 	if a.Status == http.StatusAccepted && a.Operation != "" {
 		header.Set("Location", strings.TrimSuffix(h.API, "/")+"/api/v1/operations/"+string(a.Operation))
 	}
@@ -148,4 +146,15 @@ func (h *Front) RefuseBody(q *Request, err error) {
 		return
 	}
 	h.Refuse(q, http.StatusBadRequest, "body", "the body ended early or is malformed: nothing has happened")
+}
+
+// Warn puts what the client is to know into the head of its answer: as HTTP has it, which kubectl shows, and where the scope does not name the
+// service as a header of our own, since what is not what was meant must not be overlooked.
+func (q *Request) Warn(header http.Header) {
+	for _, w := range q.Warnings {
+		header.Add("Warning", w)
+	}
+	if q.Unnamed != "" {
+		header.Set("Skerry-Warning", q.Unnamed)
+	}
 }

@@ -61,6 +61,8 @@ type Request struct {
 	// Parsed is the scope as a tree, nil without one and for what agents ask; Warnings are for the answer.
 	Parsed   *scope.Scope
 	Warnings []string
+	// Unnamed says that the scope does not name the service, which so runs it here alone; empty: it does.
+	Unnamed string
 }
 
 // Aggregated reports whether the answers of several sites can be made one.
