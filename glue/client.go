@@ -322,6 +322,9 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 		dropDigests(r.Header)
 	}
 	RemoveHopByHop(r.Header)
+	if r.Status == http.StatusInternalServerError && up.Dialect != nil && up.Dialect.Refuses(r.Body) {
+		r.Status = http.StatusUnprocessableEntity
+	}
 	r.Local = c.localOf(call, r)
 	return r, nil
 }

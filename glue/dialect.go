@@ -15,6 +15,14 @@ type Dialect interface {
 	Describes(path string) bool
 	// Rehearses reports whether a request that changes something only asks what would happen: nothing of it is to be kept equal.
 	Rehearses(method, query string, header http.Header, body []byte) bool
+	// Inquires reports whether a request, though it is no read, only asks to be told something: one site of its scope answers.
+	Inquires(method, path string) bool
+	// Refuses reports whether the application says, as a failure of its own (500), that a request is wrong: it has done nothing, and never will.
+	Refuses(answer []byte) bool
+	// TakesAlong reports whether the application deletes all that lies in an item of a kind with it.
+	TakesAlong(k *engine.Kind) bool
+	// Leaves says, for who has sent it, what of a body that is to be kept equal goes nowhere; empty for nothing.
+	Leaves(k *engine.Kind, body []byte) string
 	// Own reports whether a JSON patch sets only what is the application's own at one site: no other is to get it.
 	Own(k *engine.Kind, patch []byte) bool
 	// Forces reports whether a DELETE says that what is in its way does not count.

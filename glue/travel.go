@@ -51,7 +51,7 @@ func (c *Client) Reaches(service engine.ServiceName, method, path string) bool {
 	if u == nil || !plain(path) {
 		return false
 	}
-	return Safe(method) && (u.Dialect != nil && u.Dialect.Describes(path) || u.Describes != nil && u.Describes(path)) ||
+	return u.Dialect != nil && u.Dialect.Inquires(method, path) || Safe(method) && (u.Dialect != nil && u.Dialect.Describes(path) || u.Describes != nil && u.Describes(path)) ||
 		slices.ContainsFunc(u.Paths, func(p string) bool { return stands(p, path) })
 }
 

@@ -229,7 +229,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	for name := range a.catalog.Services {
 		var discover func(context.Context) bool
 		if r := a.refreshers[name]; r != nil {
-			discover = r.look
+			discover = r.seek
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
 			Discover: discover, Meter: a.meter,

@@ -72,6 +72,8 @@ const (
 	// discoverEvery is how often a cluster is asked whether it has got kinds, discoverAgain how often at most because of requests.
 	discoverEvery = 30 * time.Second
 	discoverAgain = time.Second
+	// discoverWait is how long a request waits for a kind that is being defined.
+	discoverWait = 10 * time.Second
 )
 
 // refresher finds out which kinds a cluster has got since the agent was started, as custom resources are defined.
@@ -81,7 +83,9 @@ type refresher struct {
 	// poked has it look soon; it holds one such wish.
 	poked chan struct{}
 	mu    sync.Mutex // held while it looks
-	last  time.Time  // owned by who holds mu
+	// Last is when it has looked, untold whether there was a kind then that the cluster did not tell all of. They are owned by who holds mu.
+	last   time.Time
+	untold bool
 }
 
 // poke has it look soon: there may be something to find.
@@ -92,18 +96,43 @@ func (r *refresher) poke() {
 	}
 }
 
-// look asks the cluster, unless that was done a moment ago, and reports whether there is a new kind.
-func (r *refresher) look(ctx context.Context) bool {
+// seek is for a request that names a kind which nobody knows. One that was defined a moment ago is waited for, as long as the cluster serves it
+// and does not tell yet what it looks like: a client that is past the agent can use it by then. It reports whether there is a new kind.
+func (r *refresher) seek(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, discoverWait)
+	defer cancel()
+	for {
+		news, untold := r.look(ctx)
+		if news || !untold {
+			return news
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(discoverAgain / 4):
+		}
+	}
+}
+
+// look asks the cluster, and reports whether there is a new kind. Untold says that there may be one all the same: the cluster does not tell all of it
+// yet, or was asked a moment ago and is left alone.
+func (r *refresher) look(ctx context.Context) (found, untold bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.last) < discoverAgain {
-		return false
+	if !r.untold && time.Since(r.last) < discoverAgain {
+		return false, true
 	}
-	defer func() { r.last = time.Now() }()
+	found = r.ask(ctx)
+	r.last = time.Now()
+	return found, r.untold
+}
+
+// ask asks the cluster. It is called with mu held.
+func (r *refresher) ask(ctx context.Context) bool {
 	a := r.agent
 	var news []*engine.Kind
 	err := a.withSource(ctx, r.name, func(ctx context.Context, s kubernetes.Source) (err error) {
-		news, err = kubernetes.DiscoverMore(ctx, s, func(k engine.KindName) bool { return a.client.Kind(r.name, k) != nil })
+		news, r.untold, err = kubernetes.DiscoverMore(ctx, s, func(k engine.KindName) bool { return a.client.Kind(r.name, k) != nil })
 		return err
 	})
 	if err != nil {

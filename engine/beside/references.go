@@ -151,7 +151,7 @@ func (r *relations) missing(ctx context.Context, from, to engine.Target, told []
 			return w.Target == to && w.Replicated && slices.Contains(w.Sites, r.self)
 		}
 		if slices.ContainsFunc(told, here) {
-			return fmt.Sprintf("waits for %s %s, which is to be at this site and has not been heard of yet", to.Kind, to.ID)
+			return fmt.Sprintf("waits for %s %s, which is to be at %s and has not been heard of there yet", to.Kind, to.ID, r.name(r.self))
 		}
 		return ""
 	case err != nil:
@@ -164,5 +164,5 @@ func (r *relations) missing(ctx context.Context, from, to engine.Target, told []
 	if slices.ContainsFunc(row.Relations, func(back engine.Relation) bool { return back.Target == from && back.Type != engine.RelationComposition }) {
 		return ""
 	}
-	return fmt.Sprintf("waits for %s %s, which has no object at this site yet", to.Kind, to.ID)
+	return fmt.Sprintf("waits for %s %s, which has no object at %s yet", to.Kind, to.ID, r.name(r.self))
 }

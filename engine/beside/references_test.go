@@ -45,8 +45,8 @@ func TestAnOperationAwaitsWhatItRefersTo(t *testing.T) {
 	told := func(replicated bool, sites ...engine.SiteID) []engine.Whereabouts {
 		return []engine.Whereabouts{{Target: to(networkKind, "n", "").Target, Sites: sites, Replicated: replicated}}
 	}
-	const unknown = "waits for network n, which is to be at this site and has not been heard of yet"
-	const bare = "waits for network n, which has no object at this site yet"
+	const unknown = "waits for network n, which is to be at A and has not been heard of there yet"
+	const bare = "waits for network n, which has no object at A yet"
 	for _, c := range []struct {
 		name string
 		told []engine.Whereabouts
@@ -95,7 +95,7 @@ func TestAnOperationAwaitsItsContainer(t *testing.T) {
 	v := newVillage()
 	v.put(boxKind, "x", "A b")
 	o := create(`{"id":"t"}`)
-	if got := v.awaits(t.Context(), toolKind, "x/t", o); got != "waits for box x, which has no object at this site yet" {
+	if got := v.awaits(t.Context(), toolKind, "x/t", o); got != "waits for box x, which has no object at A yet" {
 		t.Errorf("it waits so: %q", got)
 	}
 	v.put(boxKind, "x", "a b")

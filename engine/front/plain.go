@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -65,8 +64,9 @@ func (q *Errands) settleSame(ctx context.Context, k *engine.Kind, e *errand) err
 // unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it for
 // the one of this request.
 func unanswered(earlier engine.OperationID, err error) *engine.Refusal {
-	return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: err,
-		Detail: fmt.Sprintf("an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)}
+	r := issue.Unanswered(earlier)
+	r.Err = err
+	return r
 }
 
 // create runs a request that makes a resource whose identifier clients could choose and this one leaves to the application: there is no

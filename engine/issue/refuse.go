@@ -20,7 +20,8 @@ func Hidden(k *engine.Kind, err error) *engine.Refusal {
 // Unanswered refuses a request because of an earlier one. It is not under that operation's identifier: whoever asks would take it
 // for the one of this request.
 func Unanswered(earlier engine.OperationID) *engine.Refusal {
-	return upstream(nil, "an earlier request for this resource has had no certain answer yet (operation %s); nothing has happened", earlier)
+	return upstream(nil, "an earlier request for this resource has had no certain answer yet (operation %[1]s); nothing has happened\n"+
+		"help: what came of it is being found out, try again in a moment; skerry operations drop %[1]s gives it up", earlier)
 }
 
 // Deleting refuses a create while what has its name is still there, though the application has accepted that it be deleted.

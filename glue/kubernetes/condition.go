@@ -74,13 +74,13 @@ func deleteCondition(header http.Header, body []byte, site string) (c glue.Condi
 	c.Several = several
 	c.Broken = func(shown []byte) string {
 		if now := objectOf(objectOf(shown)["metadata"]).text("uid"); uid != "" && uid != now {
-			return fmt.Sprintf("is not the one with the uid %s at this site, but %s", uid, now)
+			return fmt.Sprintf("is not the one with the uid %s there, but %s", uid, now)
 		}
 		switch {
 		case several:
 			return newerThan(own)(shown)
 		case version != "" && version != versionOf(shown):
-			return fmt.Sprintf("is not at the resourceVersion %s at this site, but at %s", version, versionOf(shown))
+			return fmt.Sprintf("is not at the resourceVersion %s there, but at %s", version, versionOf(shown))
 		}
 		return ""
 	}

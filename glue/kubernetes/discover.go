@@ -58,27 +58,26 @@ func Discover(ctx context.Context, s Source) ([]*engine.Kind, error) {
 }
 
 // DiscoverMore asks for the kinds that a cluster has got beside those that are known. One whose schema the cluster does not tell yet counts
-// later, for every site has to take the same arrays for keyed.
-func DiscoverMore(ctx context.Context, s Source, known func(engine.KindName) bool) ([]*engine.Kind, error) {
+// later, for every site has to take the same arrays for keyed: untold says that there is one.
+func DiscoverMore(ctx context.Context, s Source, known func(engine.KindName) bool) (kinds []*engine.Kind, untold bool, err error) {
 	found, err := s.found(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	found = slices.DeleteFunc(found, func(f foundKind) bool { return known(f.kind.Name) })
 	if len(found) == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	told, err := s.keys(ctx, found)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var kinds []*engine.Kind
 	for _, f := range found {
 		if told[f.kind.Name] {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	return kinds, nil
+	return kinds, len(kinds) < len(found), nil
 }
 
 // found asks for everything that a cluster serves.

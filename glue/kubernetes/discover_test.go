@@ -110,12 +110,12 @@ func TestDiscoverMore(t *testing.T) {
 	known := func(k engine.KindName) bool { return k == "namespaces" }
 	answers := maps.Clone(cluster)
 	answers["/openapi/v3"] = `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1"}}}`
-	kinds, err := DiscoverMore(t.Context(), source(t, answers), known)
-	if err != nil || len(kinds) != 1 || kinds[0].Name != "pods" || len(kinds[0].Keys) != 2 { // of widgets there is no schema yet
+	kinds, untold, err := DiscoverMore(t.Context(), source(t, answers), known)
+	if err != nil || !untold || len(kinds) != 1 || kinds[0].Name != "pods" || len(kinds[0].Keys) != 2 { // of widgets there is no schema yet
 		t.Errorf("found %v, %v", kinds, err)
 	}
-	kinds, err = DiscoverMore(t.Context(), source(t, cluster), func(engine.KindName) bool { return true })
-	if err != nil || kinds != nil {
-		t.Errorf("found %v, %v", kinds, err)
+	kinds, untold, err = DiscoverMore(t.Context(), source(t, cluster), func(engine.KindName) bool { return true })
+	if err != nil || untold || kinds != nil {
+		t.Errorf("found %v, %v, %v", kinds, untold, err)
 	}
 }

@@ -4,6 +4,7 @@ package kubernetes
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -68,12 +69,23 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// TestNamespaceThatHolds: a namespace with replicas in it is kept, unless its deletion is forced: then they go with it.
+// TestNamespaceThatHolds: a namespace that holds what is not at all of its own sites is kept, unless its deletion is forced: then that goes with it.
+// What is at the same sites goes along (TestWordsOfTheCluster).
 func TestNamespaceThatHolds(t *testing.T) {
 	e, all := working(t, "site1", "site2")
 	all[0].kube(both, "create", "namespace", "foo")
 	all[0].kube(both, "create", "configmap", "c", "-n", "foo", "--from-literal=a=b")
 	has(e, all[1], "the config map", nil, "configmap", "c", "-n", "foo")
+	all[0].skerry("resources", "place", "foo/c", "--remove", "site1")
+	e.Eventually(t, within, "site2 alone has it", func() error {
+		list, err := all[1].Client().Resources(t.Context())
+		for _, r := range list {
+			if r.ID == "foo/c" && len(r.Sites) != 1 {
+				err = fmt.Errorf("it is at %v", r.Sites)
+			}
+		}
+		return err
+	})
 	if out, err := all[1].try("", "", "delete", "namespace", "foo", "--wait=false"); err == nil || !strings.Contains(err.Error(), "foo/c") {
 		t.Errorf("a namespace with a replica in it is deleted: %s, %v", out, err)
 	}

@@ -24,7 +24,7 @@ func (h *Handler) speaks(q *request.Request) bool {
 	if glue.Safe(q.Method) {
 		return !q.Known && h.Dialect.Describes(q.Path) && h.describes(q)
 	}
-	if h.conditional(q) {
+	if h.conditional(q) || len(q.Choices) == 0 && h.Dialect.Inquires(q.Method, q.Path) && h.asks(q) {
 		return true
 	}
 	var body []byte
@@ -42,12 +42,7 @@ func (h *Handler) speaks(q *request.Request) bool {
 		}
 	}
 	if h.Dialect.Rehearses(q.Method, q.Query, q.Header, body) {
-		if q.Sites == nil || slices.Contains(q.Sites, h.Membership.Self()) {
-			h.Pass(q)
-		} else {
-			h.Forward(q, q.Sites)
-		}
-		return true
+		return h.asks(q)
 	}
 	if q.From == "" && q.Known && q.Sites == nil && !q.Match.Below && q.Match.Target != "" && glue.IsJSONPatch(mediaOf(q.Header)) {
 		patch, whole, err := q.ReadInline(engine.MaxInlineBody)
@@ -66,14 +61,28 @@ func (h *Handler) speaks(q *request.Request) bool {
 	return q.From == "" && h.makesSomething(q) && h.legible(q)
 }
 
-// describes answers here what the sites of a scope would answer, when none of them can be reached: a client that learns nothing of the
-// application asks for nothing, though what it asks for would be kept.
-func (h *Handler) describes(q *request.Request) bool {
-	if h.Here(q) || slices.Contains(q.Sites, h.Membership.Self()) || len(h.Nearest(q.Sites)) > 0 {
-		return false
+// asks has one site of the scope answer, this one if it is of these. Of a request for several sites that is the site where it runs first, with
+// the credentials of its client.
+func (h *Handler) asks(q *request.Request) bool {
+	if q.Sites == nil || slices.Contains(q.Sites, h.Membership.Self()) {
+		h.Pass(q)
+	} else {
+		h.Forward(q, q.Sites)
 	}
-	h.Pass(q)
 	return true
+}
+
+// describes answers here what the sites of a scope would answer, when none of them can be reached: a client that learns nothing of the
+// application asks for nothing, though what it asks for would be kept. Sites do not have to agree on it: one may be able to do more.
+func (h *Handler) describes(q *request.Request) bool {
+	switch {
+	case h.Here(q):
+		return false
+	case len(h.Nearest(q.Sites)) == 0 && !slices.Contains(q.Sites, h.Membership.Self()):
+		h.Pass(q)
+		return true
+	}
+	return q.Agreement != engine.AgreeOne && len(q.Choices) == 0 && h.asks(q)
 }
 
 // makesSomething reports whether a request makes or replaces an object that may concern several sites.
@@ -117,11 +126,19 @@ func (h *Handler) legible(q *request.Request) bool {
 		q.Header.Set("Content-Type", "application/json")
 	}
 	if q.Match.Type == engine.TypeCreate || needed {
+		h.warns(q, h.Dialect.Leaves(k, body))
 		body = h.Dialect.Portable(k, body)
 	}
 	q.SetBody(body)
 	q.Match, q.Known = h.Router().Match(q.Method, q.Path, q.Header) // a PUT of JSON is another type
 	return false
+}
+
+// warns has the answer warn of something; empty: there is nothing.
+func (h *Handler) warns(q *request.Request, of string) {
+	if of != "" {
+		q.Warnings = append(q.Warnings, "299 - "+request.Quoted(of))
+	}
 }
 
 // rehearsed asks the application what a request would make. False: it has answered the client, with what the application said against
@@ -210,10 +227,24 @@ func (r *retold) WriteHeader(status int) {
 		r.status = status
 		return
 	}
-	if missing := r.Header().Get("Skerry-Missing"); missing != "" {
-		r.Header().Add("Warning", "299 - "+request.Quoted(missing+" cannot be reached now: what is there may be missing here, or be old"))
+	missing, refused := entries(r.Header(), "Skerry-Missing"), entries(r.Header(), "Skerry-Refused")
+	for _, said := range refused {
+		name, what, _ := strings.Cut(said, " ")
+		missing = slices.DeleteFunc(missing, func(site string) bool { return site == name })
+		r.Header().Add("Warning", "299 - "+request.Quoted(name+" has answered "+what+": what is there may be missing here, or be old"))
+	}
+	if len(missing) > 0 {
+		r.Header().Add("Warning", "299 - "+request.Quoted(strings.Join(missing, ", ")+" cannot be reached now: what is there may be missing here, or be old"))
 	}
 	r.ResponseWriter.WriteHeader(status)
+}
+
+// entries are those of a header that lists them.
+func entries(h http.Header, name string) []string {
+	if h.Get(name) == "" {
+		return nil
+	}
+	return strings.Split(h.Get(name), ", ")
 }
 
 // Write implements http.ResponseWriter.

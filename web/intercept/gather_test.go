@@ -323,6 +323,24 @@ func TestAReplicatedItemGoesOnceWhenTheIndexIsAhead(t *testing.T) {
 	}
 }
 
+// TestAListThatOneClusterForbids: its site is missing, and the client hears why. What this site knows of what is there is not told to who may not see it.
+func TestAListThatOneClusterForbids(t *testing.T) {
+	atParis, atNantes := newFakeCluster(10, "a"), newFakeCluster(500, "b")
+	atNantes.refuse = 403
+	s := newWatched(t, atParis, atNantes).sites[paris]
+	for _, path := range []string{"/pods", "/pods?watch=true&timeoutSeconds=1"} {
+		a := s.do("GET", path, "", scopeOfTwo).want(t, 200, "Skerry-Missing: nantes", "Skerry-Refused: nantes 403 Forbidden")
+		if w := strings.Join(a.header["Warning"], " "); !strings.Contains(w, "nantes has answered 403 Forbidden") || strings.Contains(w, "cannot be reached") {
+			t.Errorf("%s warns %s", path, w)
+		}
+	}
+	s.down[lyon] = true
+	a := s.do("GET", "/pods", "", "Scope: paris & nantes & lyon").want(t, 200)
+	if w := strings.Join(a.header["Warning"], " "); !strings.Contains(w, "nantes has answered 403 Forbidden") || !strings.Contains(w, "lyon cannot be reached") {
+		t.Errorf("with lyon cut off it warns %s", w)
+	}
+}
+
 func TestAWatchThatNoClusterGives(t *testing.T) {
 	atParis, atNantes := newFakeCluster(10, "a"), newFakeCluster(500, "b")
 	atParis.refuse, atNantes.refuse = 403, 403

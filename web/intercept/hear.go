@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/problem"
+	"github.com/skerry/skerry/web/world"
 )
 
 // Peers returns the handler for the requests of other sites' agents. Their connections have proved who they are: the
@@ -29,7 +30,7 @@ func Peers(m engine.Membership, services map[engine.ServiceName]*Handler, agent 
 		}
 		h := services[engine.ServiceName(name)]
 		if h == nil {
-			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", "there is no service "+request.Printable(name)+" at this site", nil)
+			problem.Write(w, http.StatusUnprocessableEntity, "unknown-service", world.Name(m, m.Self())+" has no service "+request.Printable(name), nil)
 			return
 		}
 		h.serve(w, r, from)

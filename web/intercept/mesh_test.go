@@ -308,7 +308,7 @@ func (s *siteUnderTest) Known(_ context.Context, k *engine.Kind, id string) (eng
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for meta, row := range s.resources {
-		if k.Name == "image" && (meta == id || (row.Local != "" && string(row.Local) == id)) {
+		if (k.Name == "image" || k.Name == row.Kind) && (meta == id || (row.Local != "" && string(row.Local) == id)) {
 			return row, nil
 		}
 	}

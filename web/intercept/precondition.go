@@ -53,7 +53,7 @@ func (h *Handler) conditional(q *request.Request) bool {
 		return false // the application says what is wrong
 	}
 	if why := c.Broken(shown); why != "" {
-		h.Refuse(q, http.StatusConflict, "condition", "%s %s %s\nhelp: read it again, and send the change with what it is now", q.Match.Kind.Name, q.Match.Target, why)
+		h.Refuse(q, http.StatusConflict, "condition", "at %s %s %s %s\nhelp: read it again, and send the change with what it is now", h.Name(h.Membership.Self()), q.Match.Kind.Name, q.Match.Target, why)
 		return true
 	}
 	q.SetBody(c.Now(shown, everywhere))

@@ -3,6 +3,7 @@ package intercept
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ const (
 	listWait = 5 * time.Second
 	// maxRelying is how many of those that rely on it a refusal names.
 	maxRelying = 20
+	// maxAlong is how many things that are deleted along with what holds them may be replicated.
+	maxAlong = 1000
 )
 
 // relying is one of those that a refusal names.
@@ -45,10 +48,17 @@ func (h *Handler) keeps(q *request.Request, replicated bool) (refused bool) {
 		h.RefuseError(q, err)
 		return true
 	}
-	inside, err := h.Site.Holding(q.Context(), m.Kind, m.Target, maxRelying+1)
+	most := maxRelying + 1
+	if h.Dialect != nil && h.Dialect.TakesAlong(m.Kind) {
+		most = maxAlong + 1
+	}
+	inside, err := h.Site.Holding(q.Context(), m.Kind, m.Target, most)
 	if err != nil {
 		h.RefuseError(q, err)
 		return true
+	}
+	if h.goAlong(q, inside) {
+		inside = nil
 	}
 	rows = append(rows, inside...)
 	t := engine.Target{Service: m.Kind.Service, Kind: m.Kind.Name, ID: engine.ResourceID(m.Target)}
@@ -99,6 +109,38 @@ func (h *Handler) keeps(q *request.Request, replicated bool) (refused bool) {
 	problem.Write(q.W, http.StatusConflict, engine.ForceReliedOn, fmt.Sprintf(
 		"others rely on %s %s: %s%s; nothing has happened\nhelp: delete them first or have them refer to another, or %s",
 		t.Kind, t.ID, strings.Join(words, ", "), more, force), map[string]any{"relied_on_by": list})
+	return true
+}
+
+// goAlong reports whether all that is replicated inside what is to be deleted is deleted with it, as the application does it and its client knows: each
+// thing is at the sites that the container is at. What is elsewhere as well its client may not have meant. The answer warns of what goes.
+func (h *Handler) goAlong(q *request.Request, inside []engine.ResourceRow) bool {
+	if h.Dialect == nil || len(inside) == 0 || len(inside) > maxAlong || !h.Dialect.TakesAlong(q.Match.Kind) {
+		return false
+	}
+	row, err := h.Site.Lookup(q.Context(), q.Match.Kind, q.Match.Target)
+	if err != nil {
+		return false
+	}
+	same := func(r engine.ResourceRow) bool {
+		return slices.Equal(slices.Sorted(maps.Keys(r.Sites)), slices.Sorted(maps.Keys(row.Sites)))
+	}
+	var words []string
+	for _, r := range inside {
+		if !same(r) {
+			return false
+		}
+		if len(words) < maxRelying {
+			words = append(words, fmt.Sprintf("%s %s", r.Kind, r.ID))
+		}
+	}
+	if more := len(inside) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	if q.From == "" {
+		h.warns(q, fmt.Sprintf("what is replicated in %s %s is deleted with it at %s: %s", row.Kind, row.ID,
+			h.Names(slices.Sorted(maps.Keys(row.Sites))), strings.Join(words, ", ")))
+	}
 	return true
 }
 

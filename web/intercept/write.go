@@ -35,6 +35,9 @@ func (h *Handler) write(q *request.Request) {
 	}
 	if q.Operation == "" && !replicated && h.Here(q) && len(q.Choices) == 0 && !createsInside(q) {
 		if m.Type != engine.TypeDelete || !h.chosenHere(q) {
+			if h.goesAlong(q) {
+				return
+			}
 			h.PassTranslated(q)
 			return
 		}
@@ -100,6 +103,9 @@ func (h *Handler) runsHere(r *engine.Request) bool {
 // submit makes the request an operation. It has one of the two bodies, or none.
 func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 	m := q.Match
+	if h.Dialect != nil && q.From == "" {
+		h.warns(q, h.Dialect.Leaves(m.Kind, body))
+	}
 	query := strings.TrimPrefix(q.Query, "?")
 	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
@@ -125,6 +131,9 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		r.User = r.Asker.User
 	}
 	answer, err := h.Site.Submit(q.Context(), r)
+	if h.absent(q, answer, err) {
+		return
+	}
 	if err != nil {
 		h.RefuseError(q, err)
 		return

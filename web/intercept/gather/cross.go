@@ -41,7 +41,8 @@ func (h *Lists) ReadCross(q *request.Request, row engine.ResourceRow) {
 		return
 	}
 	var texts []json.RawMessage
-	var answered, missing []string
+	var answered []string
+	var lacks missing
 	first, base, failed := shown{}, 0, shown{}
 	for i, a := range answers {
 		if a.good() {
@@ -56,7 +57,7 @@ func (h *Lists) ReadCross(q *request.Request, row engine.ResourceRow) {
 		}
 		slices.Sort(parts[i])
 		for _, id := range parts[i] {
-			missing = append(missing, h.Name(id))
+			lacks.add(h.Name(id), a.status)
 		}
 		if j := slices.IndexFunc(parts[i], func(id engine.SiteID) bool { return known[id] != nil }); j >= 0 {
 			texts = append(texts, known[parts[i][j]])
@@ -85,9 +86,7 @@ func (h *Lists) ReadCross(q *request.Request, row engine.ResourceRow) {
 		header.Set("Skerry-Pending", strconv.Itoa(n))
 	}
 	header.Set("Skerry-Site", strings.Join(answered, ", "))
-	if len(missing) > 0 {
-		header.Set("Skerry-Missing", strings.Join(missing, ", "))
-	}
+	lacks.tell(header)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	q.W.WriteHeader(http.StatusOK)
 	_, _ = q.W.Write(body)

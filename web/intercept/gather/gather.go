@@ -210,7 +210,8 @@ func (g *gathering) list() {
 	gave := before.Gave
 	next := map[string]string{}
 	var first *part
-	var missing, answered []string
+	var answered []string
+	var lacks missing
 	for i := range parts {
 		p := &parts[i]
 		switch {
@@ -221,8 +222,10 @@ func (g *gathering) list() {
 			h.Refuse(q, http.StatusGone, "expired", "%s cannot be reached any more, so that the list cannot go on\nhelp: list anew", h.Name(p.site))
 			return
 		case !p.ok:
-			h.fromIndex(q, p)
-			missing = append(missing, h.Name(p.site))
+			if !denied(p.status) {
+				h.fromIndex(q, p)
+			}
+			lacks.add(h.Name(p.site), p.status)
 			h.Log.Debug("a site gave no list", "peer", p.site, "path", q.Path, "err", p.err)
 			continue
 		}
@@ -255,9 +258,7 @@ func (g *gathering) list() {
 	header := q.W.Header()
 	ofOne(header, first.header)
 	header.Set("Skerry-Site", strings.Join(answered, ", "))
-	if len(missing) > 0 {
-		header.Set("Skerry-Missing", strings.Join(missing, ", "))
-	}
+	lacks.tell(header)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	q.W.WriteHeader(http.StatusOK)
 	_, _ = q.W.Write(body)
@@ -483,7 +484,7 @@ func (h *Lists) GivePart(q *request.Request) {
 	query := strings.TrimPrefix(q.Query, "?")
 	resp, err := h.partHere(q.Context(), q, k, header, query, h.Gatherer.Asks(query, q.Header).Watch, q.Aggregate)
 	if err != nil {
-		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at this site gave no list: %v", h.Service, err)
+		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at %s gave no list: %v", h.Service, h.Name(h.Membership.Self()), err)
 		return
 	}
 	defer resp.Body.Close()

@@ -78,14 +78,14 @@ func (h *Lists) aggregate(q *request.Request) {
 	parts := h.ask(q, l)
 	var first *part
 	var answered []string
-	missing := l.missing(h)
+	lacks := missing{names: l.missing(h)}
 	for i := range parts {
 		p := &parts[i]
 		if !p.ok {
-			if l.first {
+			if l.first && !denied(p.status) {
 				h.fromIndex(q, p)
 			}
-			missing = append(missing, h.Name(p.site))
+			lacks.add(h.Name(p.site), p.status)
 			h.Log.Debug("a site gave no list", "peer", p.site, "path", q.Path, "err", p.err)
 			continue
 		}
@@ -115,9 +115,7 @@ func (h *Lists) aggregate(q *request.Request) {
 	header := q.W.Header()
 	ofOne(header, first.header)
 	header.Set("Skerry-Site", strings.Join(answered, ", "))
-	if len(missing) > 0 {
-		header.Set("Skerry-Missing", strings.Join(missing, ", "))
-	}
+	lacks.tell(header)
 	body := h.goOn(q, header, first.items.Join(items), next)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	q.W.WriteHeader(http.StatusOK)

@@ -93,6 +93,7 @@ func (m *merging) open(ctx context.Context) bool {
 	start := time.Now()
 	heard := make([]bool, len(m.order))
 	var refused *followed
+	said := make([]int, len(m.order))
 	var late <-chan time.Time
 	for slices.Contains(heard, false) {
 		select {
@@ -112,17 +113,21 @@ func (m *merging) open(ctx context.Context) bool {
 			case f.status == http.StatusGone:
 				h.Refuse(q, http.StatusGone, "expired", "%s no longer knows what has happened there since\nhelp: list anew", h.Name(m.order[f.site]))
 				return false
-			case f.status != 0 && refused == nil:
-				refused = &f
+			case f.status != 0:
+				said[f.site] = f.status
+				if refused == nil {
+					refused = &f
+				}
 			}
 		}
 	}
-	var follows, missing []string
+	var follows []string
+	var lacks missing
 	for i, site := range m.order {
 		if m.live[i] {
 			follows = append(follows, h.Name(site))
 		} else {
-			missing = append(missing, h.Name(site))
+			lacks.add(h.Name(site), said[i])
 		}
 	}
 	switch {
@@ -137,9 +142,7 @@ func (m *merging) open(ctx context.Context) bool {
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-cache, private")
 	header.Set("Skerry-Site", strings.Join(follows, ", "))
-	if len(missing) > 0 {
-		header.Set("Skerry-Missing", strings.Join(missing, ", "))
-	}
+	lacks.tell(header)
 	q.W.WriteHeader(http.StatusOK)
 	return m.flush.Flush() == nil
 }
