@@ -148,6 +148,13 @@ type Kind struct {
 	Headers []string `json:",omitempty"`
 	// Settles says when an application that goes on by itself has come to an end: what it shows then counts, and it takes changes. Nil: at once.
 	Settles *Settling `json:",omitempty"`
+	// Ends says that objects end by themselves: one that is gone, though no operation deleted it, is not made anew. EndsIn says so of those that
+	// showed one of these last: a token * stands for every element of an array.
+	Ends   bool       `json:",omitempty"`
+	EndsIn []Settling `json:",omitempty"`
+	// Single says why resources of the kind live at one site each: a request that would place one at several is refused with that. Empty: they may
+	// live at several. It is no rule: sites may differ in it.
+	Single string `json:"-"`
 	// Divide lists the integers that the parts of a cross resource share; Aggregate tells how the parts are read as one.
 	Divide    []Pointer
 	Aggregate []Aggregate

@@ -57,6 +57,8 @@ type Status struct {
 	// Rejoins says that the site joins anew: its disk was set back and it does not know yet what its lost run had done, or the others have
 	// let go of what it had.
 	Rejoins bool `cbor:"25,keyasint,omitempty"`
+	// Ended is since when the application has no object of the resource any more because that has ended by itself; zero: it has not.
+	Ended int64 `cbor:"27,keyasint,omitempty"`
 }
 
 const (
@@ -132,7 +134,7 @@ func (s *Shown) What() string {
 
 // Plain reports whether a status tells how far its site has come and nothing that somebody may have to do something about.
 func (s *Status) Plain() bool {
-	return len(s.Outcomes)+len(s.Waits) == 0 && s.Left == nil && s.Holding == nil && !s.Rejoins && s.Contended == "" && s.Asked == 0
+	return len(s.Outcomes)+len(s.Waits) == 0 && s.Left == nil && s.Holding == nil && !s.Rejoins && s.Contended == "" && s.Asked == 0 && s.Ended == 0
 }
 
 // Wait is one reason for which a site does not do now what is left to do.

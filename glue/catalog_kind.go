@@ -52,13 +52,11 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		readPatchType(k, v)
 	}
 	if v := m.Optional("settles"); v.Present() {
-		s := v.Mapping("settling")
-		k.Settles = &engine.Settling{At: readPointer(s.Required("at"))}
-		for _, value := range s.Required("in").Sequence() {
-			k.Settles.In = append(k.Settles.In, value.JSON())
-		}
-		s.Done()
+		settles := readSettling(v)
+		k.Settles = &settles
 	}
+	readRemake(k, m.Optional("remake"))
+	readReplicate(k, m.Optional("replicate"))
 	for _, v := range m.Optional("list_order").Sequence() {
 		order := v.Mapping("list order")
 		at := readPointer(order.Required("at"))
@@ -277,5 +275,46 @@ func (r *catalogReader) readLinks(k *engine.Kind, v strictyaml.Value) {
 			r.links = append(r.links, pendingLink{from: k, link: len(k.Links), to: to})
 		}
 		k.Links = append(k.Links, link)
+	}
+}
+
+// readSettling reads a field and the values that tell something there.
+func readSettling(v strictyaml.Value) engine.Settling {
+	m := v.Mapping("settling")
+	s := engine.Settling{At: readPointer(m.Required("at"))}
+	for _, value := range m.Required("in").Sequence() {
+		s.In = append(s.In, value.JSON())
+	}
+	m.Done()
+	return s
+}
+
+// readRemake reads whether an object that is gone is made anew: always, never, or not where it showed something last.
+func readRemake(k *engine.Kind, v strictyaml.Value) {
+	if !v.Present() {
+		return
+	}
+	if !v.IsMapping() {
+		k.Ends = v.Choice("always", "never") == "never"
+		return
+	}
+	m := v.Mapping("remake rule")
+	for _, end := range m.Required("never-when").Sequence() {
+		k.EndsIn = append(k.EndsIn, readSettling(end))
+	}
+	m.Done()
+}
+
+// readReplicate reads whether sites may hold resources of the kind together, and what a client is told where they may not.
+func readReplicate(k *engine.Kind, v strictyaml.Value) {
+	switch {
+	case !v.Present():
+	case v.IsMapping():
+		m := v.Mapping("replicate rule")
+		k.Single = m.Required("never").Text()
+		m.Done()
+	default:
+		v.Choice("never")
+		k.Single = "each site has its own"
 	}
 }

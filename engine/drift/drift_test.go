@@ -99,8 +99,8 @@ func TestWhatIsNotFoundIsNotLost(t *testing.T) {
 	} {
 		v, w := boxOf(t, nil), &Watch{After: time.Second, Every: time.Hour}
 		v.Mine.Seen = c.seen
-		w.Believe(v, began, func() string { return c.bound })
-		if made := w.Believe(v, began.Add(c.after), func() string { return c.bound }); made != c.made || (v.Me.Contended != "") != c.asked {
+		w.Believe(v, began, func(bool) string { return c.bound })
+		if made := w.Believe(v, began.Add(c.after), func(bool) string { return c.bound }); made != c.made || (v.Me.Contended != "") != c.asked {
 			t.Errorf("%s: made anew %t, contended %q", c.name, made, v.Me.Contended)
 		}
 		if w.lost(v, false, began.Add(time.Hour)); v.Me.Contended != "" || v.Mine.GoneSince != 0 {

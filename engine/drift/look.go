@@ -63,6 +63,10 @@ func show(v *view.View, now *engine.Shown, body []byte, at time.Time, later bool
 	if b := v.Me.Shown; b != nil && b.Unseen != engine.UnseenGone {
 		v.Mine.Seen = true
 	}
+	if ending := plan.Ending(v.Kind, body); now.Unseen != engine.UnseenGone && ending != v.Mine.Ending {
+		v.Mine.Ending = ending
+		v.Changed()
+	}
 	now.Since, now.Of = at.UnixMicro(), v.Operated()
 	before := v.Me.Shown
 	remember(v, before, now, later)

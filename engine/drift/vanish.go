@@ -30,9 +30,10 @@ func (w *Watch) lost(v *view.View, gone bool, at time.Time) bool {
 	return at.Sub(engine.Time(v.Mine.GoneSince)) >= min(Firm*60*w.After, longestLost)
 }
 
-// Believe takes in that a read has not found the object, and reports whether it is to be made anew: it has been gone for a while, it was there, and
-// the service, which bounds tells of, may have it made. Else it is tried again, and a person is asked where it is for one to say.
-func (w *Watch) Believe(v *view.View, at time.Time, bounds func() string) bool {
+// Believe takes in that a read has not found the object, and reports whether it counts as gone: it has been gone for a while, it was there, and
+// the service, which bounds tells of, may have it made anew, or shows others where it ends by itself. Else it is tried again, and a person is asked
+// where it is for one to say.
+func (w *Watch) Believe(v *view.View, at time.Time, bounds func(ends bool) string) bool {
 	if !w.lost(v, true, at) {
 		return false
 	}
@@ -40,10 +41,10 @@ func (w *Watch) Believe(v *view.View, at time.Time, bounds func() string) bool {
 		return true
 	}
 	why := ""
-	if !v.Mine.Seen {
+	if ends := Ends(v); !v.Mine.Seen && !ends {
 		why = "it was made here, and the application has never shown it"
 	} else {
-		why = bounds()
+		why = bounds(ends)
 	}
 	if why == "" {
 		return true

@@ -30,6 +30,9 @@ type Adoption struct {
 // operation that this took, empty when it lives at all of the sites already. ErrNotFound: the application has no such object;
 // otherwise the error may be a *engine.Refusal.
 func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
+	if q.Kind.Single != "" && slices.ContainsFunc(q.Sites, func(s engine.SiteID) bool { return s != f.self }) {
+		return "", "", issue.Single(q.Kind)
+	}
 	row, err := f.Site.Lookup(ctx, q.Kind, string(q.ID))
 	var first engine.OperationID
 	if errors.Is(err, engine.ErrNotFound) {

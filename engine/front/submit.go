@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/outbox"
 	"github.com/skerry/skerry/engine/replica"
@@ -180,6 +181,8 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 		return f.exactlyOne(ctx, r, k)
 	case len(r.Placement) == 0: // it was replicated when the request came, or where it came from
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf("%s %q was deleted", r.Kind.Name, r.Target)}
+	case len(r.Placement) > 1 && r.Kind.Single != "":
+		return engine.Answer{}, issue.Single(r.Kind)
 	case !here && len(r.Via) > 0:
 		return engine.Answer{}, f.notHere(r)
 	case !here:

@@ -12,6 +12,17 @@ func Lost(k *engine.Kind) *engine.Refusal {
 	return upstream(nil, "the application's service %s has lost the %s, which has to be made anew first; nothing has happened, try again later", k.Service, k.Name)
 }
 
+// Ending refuses a create of a name whose object is not shown any more, and may have ended.
+func Ending(k *engine.Kind) *engine.Refusal {
+	return upstream(nil, "the application's service %s shows the %s of this name no more; whether it has ended is seen within some minutes; nothing has happened, try again then", k.Service, k.Name)
+}
+
+// Single refuses what would have several sites hold a resource of a kind that the catalog says lives at one.
+func Single(k *engine.Kind) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+		"%s lives at one site and is not replicated: %s; nothing has happened\nhelp: name one site in the scope", k.Name, k.Single)}
+}
+
 // Hidden refuses an operation whose effect is to be seen from what the application shows before it, which it did not.
 func Hidden(k *engine.Kind, err error) *engine.Refusal {
 	return upstream(err, "the application's service %s does not show the %s that is to be changed; nothing has happened, try again later", k.Service, k.Name)

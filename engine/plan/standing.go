@@ -50,7 +50,7 @@ type Standing struct {
 	Alike func(a, b *engine.Operation) bool
 	// Apart says that the application has refused several operations in one request: each is brought about by itself.
 	Apart bool
-	// Dropped says that it is gone because a person has decided against it: it is not made anew.
+	// Dropped says that it is gone because a person has decided against it, or because it has ended by itself: it is not made anew.
 	Dropped bool
 }
 

@@ -25,6 +25,12 @@ var kinds = map[string]*engine.Kind{
 		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}, Marker: "/note"},
 	"bin": {Service: "store", Name: "bin", Collection: "/bins", Item: "/bins/{id}", MergePatch: true,
 		ID: engine.IDRule{From: engine.IDFromBody, At: "/id"}},
+	// A job ends by itself, a pod may, once it has.
+	"job": {Service: "store", Name: "job", Collection: "/jobs", Item: "/jobs/{id}", MergePatch: true, Ends: true,
+		ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}},
+	"pod": {Service: "store", Name: "pod", Collection: "/pods", Item: "/pods/{id}", MergePatch: true,
+		ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}, Ignore: []engine.Pointer{"/phase"},
+		EndsIn: []engine.Settling{{At: "/phase", In: []json.RawMessage{json.RawMessage(`"done"`)}}}},
 	// A file has bytes beside what it shows.
 	"file": {Service: "store", Name: "file", Collection: "/files", Item: "/files/{id}", MergePatch: true,
 		ID:      engine.IDRule{From: engine.IDFromPath, At: "/name"},

@@ -81,7 +81,7 @@ func (e env) Reads(*engine.Kind) bool { return true }
 
 func (e env) Looked(*engine.Kind, engine.DocumentID, bool) {}
 
-func (e env) Remake(*engine.Kind, engine.DocumentID) string { return "" }
+func (e env) Remake(*engine.Kind, engine.DocumentID, bool) string { return "" }
 
 func (e env) Respite(engine.Reply) time.Duration { return 0 }
 

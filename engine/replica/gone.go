@@ -7,13 +7,18 @@ import (
 
 // believes reports whether the object, which a read has not found, is to be made anew.
 func (r *work) believes() bool {
-	return r.look.Believe(r.View, r.env.Now(), func() string { return r.env.Remake(r.Kind, r.Document) })
+	return r.look.Believe(r.View, r.env.Now(), func(ends bool) string { return r.env.Remake(r.Kind, r.Document, ends) })
 }
 
 // vanished takes in that the application has no object of the resource any more, though no operation deleted it. It is made anew
 // from the fold by what is done next, unless that has had to be done too often: false then, and the resource is contended.
 func (r *work) vanished(local engine.LocalID) bool {
 	if r.Mine.Local != local {
+		return true
+	}
+	if drift.End(r.View, r.env.Now()) {
+		r.note("an object has ended by itself", nil)
+		r.setLocal("")
 		return true
 	}
 	if !drift.Vanish(r.View, r.env.Now()) {

@@ -7,6 +7,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // holds reports whether something keeps a step from being taken now, and says what.
@@ -40,7 +41,7 @@ func (r *work) holds(now time.Time, standing plan.Standing, step plan.Step) bool
 	if r.holdDeletion(now, step) {
 		return true
 	}
-	if o := refers(r.View, step); o != nil {
+	if o := view.Refers(r.View, step); o != nil {
 		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" {
 			r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
 			r.again.tries++

@@ -227,9 +227,9 @@ type Env interface {
 	// Reads reports whether the service may be asked what it shows.
 	Reads(k *engine.Kind) bool
 	// Looked takes in that a look at the object of a resource has found it, or has not. Remake says why one that is gone is not to be made anew
-	// now; empty: it is.
+	// now, or does not count as ended; empty: it is.
 	Looked(k *engine.Kind, document engine.DocumentID, there bool)
-	Remake(k *engine.Kind, document engine.DocumentID) string
+	Remake(k *engine.Kind, document engine.DocumentID, ends bool) string
 	// Respite is how long the application wants to be left alone, by an answer; zero: it does not say.
 	Respite(r engine.Reply) time.Duration
 	// Backoff is the wait after a number of tries.

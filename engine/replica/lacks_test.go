@@ -64,7 +64,7 @@ func TestWhatIsMadeOrCorrectedWaitsAsWell(t *testing.T) {
 		"what counts no more":  {plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: edit, Void: true}, false, ""},
 		"what is there by now": {plan.Step{Kind: plan.StepVacuous, Operations: []*engine.Operation{o}}, false, ""},
 	} {
-		if o := refers(r.View, c.step); (o != nil) != c.refers || o != nil && (string(o.Body) != c.body || len(o.Whereabouts) != 1) {
+		if o := view.Refers(r.View, c.step); (o != nil) != c.refers || o != nil && (string(o.Body) != c.body || len(o.Whereabouts) != 1) {
 			t.Errorf("%s: what refers is %+v", name, o)
 		}
 	}

@@ -44,6 +44,7 @@ func (r *work) setLocal(local engine.LocalID) {
 	r.Mine.Local = local
 	if drift.Made(r.View); local != "" {
 		r.Unsay(engine.WaitName)
+		r.Me.Ended = 0
 	}
 	said := r.Said[r.Self].Local
 	if said == "" {

@@ -277,6 +277,10 @@ func (t *own) answer(r *work, in *Answered) bool {
 			return t.refuse(r, issue.Hidden(r.Kind, errors.New(plan.Tell(in.Reply, in.Err))))
 		}
 		if in.Reply.Gone() {
+			if drift.Ends(r.View) { // whether it has ended is seen in a while
+				r.look.Soon(r.env.Now())
+				return t.refuse(r, issue.Ending(r.Kind))
+			}
 			r.vanished(r.Mine.Local)
 			if t.ask.Again() {
 				return t.refuse(r, issue.Lost(r.Kind))

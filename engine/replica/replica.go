@@ -141,7 +141,9 @@ func (r *Replica) answered(in *Answered) {
 	case in.Token == r.lookToken && in.Token != 0:
 		r.lookToken = 0
 		if in.Err == nil && (in.Reply.Status/100 == 2 || in.Reply.Gone()) {
-			r.env.Looked(r.Kind, r.Document, !in.Reply.Gone())
+			if there := !in.Reply.Gone(); there || !drift.Ends(r.View) {
+				r.env.Looked(r.Kind, r.Document, there)
+			}
 		}
 		if r.look.Looked(r.View, in.Presented, in.Reply, in.Err, r.env.Now()) {
 			r.task = &bringBack{}

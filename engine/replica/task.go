@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
@@ -193,7 +194,7 @@ func (r *Replica) applyOnce(now time.Time, part view.Part) (t task, again bool) 
 		}
 		return nil, false
 	case plan.StepRefuse:
-		r.Became(first.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "this site has no replica: its create was dropped"})
+		r.Became(first.ID, report.NoReplica(r.View))
 		r.settle(first)
 	case plan.StepSkip:
 		r.Became(first.ID, engine.Outcome{State: engine.StateSuperseded})
@@ -221,4 +222,9 @@ func (r *Replica) nothingLeft() {
 	}
 	clear(r.Doubts)
 	r.Halt(nil)
+	if drift.Over(r.View) {
+		if _, err := r.issue(issue.Over(r.Kind, engine.OperationID(r.env.NewID()))); err != nil {
+			r.note("a resource that has ended everywhere is not deleted", err)
+		}
+	}
 }

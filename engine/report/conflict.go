@@ -165,6 +165,8 @@ func matters(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outc
 	switch {
 	case o.Type == engine.TypeDelete:
 		return v.LocalAt(s) != ""
+	case out.Dropped && v.At(s).Ended > 0: // there is nothing that it could change
+		return false
 	case o.Type == engine.TypePlace: // its content could not be copied
 		return fold.Exists
 	case o.Type == engine.TypeCreate && out.State == engine.StateUncertain: // the delete that ended it waits for it
@@ -287,6 +289,15 @@ func Explain(v *view.View, o *engine.Operation, out engine.Outcome) string {
 		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
 	}
 	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+}
+
+// NoReplica is the outcome of an operation at this site, where nothing is to have an object.
+func NoReplica(v *view.View) engine.Outcome {
+	why := "this site has no replica: its create was dropped"
+	if v.Me.Ended > 0 {
+		why = "this site has no replica: its object has ended by itself"
+	}
+	return engine.Outcome{State: engine.StateRejected, Dropped: true, Error: why}
 }
 
 // DroppedBecause says why a person has given an operation up.

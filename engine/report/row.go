@@ -193,6 +193,9 @@ func replicaStatus(v *view.View, s engine.SiteID, conflicts []engine.Conflict) e
 		}
 	}
 	st.Pending = total - st.Applied
+	if site.Ended > 0 && st.Local == "" && v.Exists() && st.State == engine.StateConverged {
+		st.State, st.Reason = engine.StateConverging, "its object has ended by itself, and is not made anew"
+	}
 	if st.Unmade && len(site.Repairs) > 0 {
 		st.Drifted = true
 	}

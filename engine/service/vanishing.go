@@ -45,15 +45,39 @@ func (v *Vanishing) Looked(id engine.DocumentID, there bool, now time.Time) {
 	v.gone[id] = l
 }
 
-// Remake reports why an object that is gone is not to be made anew now; empty: it is.
-func (v *Vanishing) Remake(id engine.DocumentID, service engine.ServiceName, now time.Time) string {
-	for other, l := range v.gone {
-		if now.Sub(l.last) > remakesWithin { // it is deleted, or there again, and nobody has looked
-			delete(v.gone, other)
+// Blind reports why what is gone does not count as ended by itself: the application shows nothing else either. Empty: it does. Objects that end by
+// themselves are not among those that Looked tells of.
+func (v *Vanishing) Blind(service engine.ServiceName, now time.Time) string {
+	v.forget(now)
+	for _, l := range v.gone {
+		if v.shown.After(l.first) {
+			return ""
 		}
 	}
-	if n := len(v.gone); n >= vanishedFew && !v.shown.After(v.gone[id].first) {
-		return fmt.Sprintf("the application shows none of %d objects of %s: see whether it is the right one", n, service)
+	return v.blind(service)
+}
+
+func (v *Vanishing) blind(service engine.ServiceName) string {
+	if len(v.gone) < vanishedFew {
+		return ""
+	}
+	return fmt.Sprintf("the application shows none of %d objects of %s: see whether it is the right one", len(v.gone), service)
+}
+
+// forget leaves out what is deleted, or there again, and nobody has looked.
+func (v *Vanishing) forget(now time.Time) {
+	for id, l := range v.gone {
+		if now.Sub(l.last) > remakesWithin {
+			delete(v.gone, id)
+		}
+	}
+}
+
+// Remake reports why an object that is gone is not to be made anew now; empty: it is.
+func (v *Vanishing) Remake(id engine.DocumentID, service engine.ServiceName, now time.Time) string {
+	v.forget(now)
+	if why := v.blind(service); why != "" && !v.shown.After(v.gone[id].first) {
+		return why
 	}
 	v.ran = slices.DeleteFunc(v.ran, func(at time.Time) bool { return now.Sub(at) > remakesWithin })
 	if len(v.ran) >= remakesMost {

@@ -30,6 +30,24 @@ func TestAnApplicationThatShowsNothing(t *testing.T) {
 	}
 }
 
+// TestWhatEndsIsSeenByAnApplicationThatShowsSomething: what is gone has not ended where nothing else is shown either.
+func TestWhatEndsIsSeenByAnApplicationThatShowsSomething(t *testing.T) {
+	var v Vanishing
+	if why := v.Blind("jobs", morning); why != "" {
+		t.Errorf("nothing else is known: %q", why)
+	}
+	for n := range vanishedFew {
+		v.Looked(engine.DocumentID(fmt.Sprint(n)), false, morning)
+	}
+	if why := v.Blind("jobs", morning.Add(time.Minute)); why == "" {
+		t.Error("all others are gone, too")
+	}
+	v.Looked("other", true, morning.Add(2*time.Minute))
+	if why := v.Blind("jobs", morning.Add(3*time.Minute)); why != "" {
+		t.Errorf("another is shown: %q", why)
+	}
+}
+
 // TestRemakesAreBounded: only so many are made anew within an hour.
 func TestRemakesAreBounded(t *testing.T) {
 	var v Vanishing

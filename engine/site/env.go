@@ -116,8 +116,12 @@ func (e env) Looked(k *engine.Kind, id engine.DocumentID, there bool) {
 	e.w.s.serviceOf(k.Service).Vanishing.Looked(id, there, e.w.now)
 }
 
-func (e env) Remake(k *engine.Kind, id engine.DocumentID) string {
-	return e.w.s.serviceOf(k.Service).Vanishing.Remake(id, k.Service, e.w.now)
+func (e env) Remake(k *engine.Kind, id engine.DocumentID, ends bool) string {
+	v := &e.w.s.serviceOf(k.Service).Vanishing
+	if ends {
+		return v.Blind(k.Service, e.w.now)
+	}
+	return v.Remake(id, k.Service, e.w.now)
 }
 
 func (e env) Respite(r engine.Reply) time.Duration { return e.w.respite(r) }

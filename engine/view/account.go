@@ -56,6 +56,8 @@ type Mine struct {
 	GoneSince int64 `cbor:"13,keyasint,omitempty"`
 	// Contends is why the object, which is gone, is not made anew, as Status.Contended has it; empty where that is for another reason.
 	Contends string `cbor:"14,keyasint,omitempty"`
+	// Ending says that the object, as it was seen last, has come to its end.
+	Ending bool `cbor:"15,keyasint,omitempty"`
 }
 
 // Going is an object whose deletion the application has accepted and that is not known to be gone.

@@ -37,9 +37,9 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 	if v.rules != nil && site == v.Self {
 		s.Alike = func(a, b *engine.Operation) bool { return Alike(v, a, b) }
 	}
-	s.Dropped = s.Gone && slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool {
+	s.Dropped = s.Gone && (st.Ended > 0 || slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool {
 		return o.Type == engine.TypeCreate && s.Settled(o) && s.Refused(o)
-	})
+	}))
 	return s
 }
 

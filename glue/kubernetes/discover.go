@@ -171,6 +171,7 @@ func (r resource) kind(service engine.ServiceName, group, base string) *engine.K
 		ObservedPatches: []string{strategicMerge, serverApply}, CreatingPatches: []string{serverApply},
 	}
 	leave(k)
+	last(k)
 	if name == "secrets" {
 		k.Sensitive = []engine.Pointer{"/data", "/stringData", "/metadata/annotations/" + lastApplied}
 	}

@@ -89,6 +89,16 @@ func TestDiscover(t *testing.T) {
 	if pods.Within != "namespaces" || !pods.Natural() || !pods.Ignored("/metadata/uid") || !pods.Ignored("/spec/nodeName") || pods.Ignored("/spec/containers") {
 		t.Errorf("pods are %+v", pods)
 	}
+	if len(pods.EndsIn) != 1 || pods.Ends || widgets.EndsIn != nil || pods.Single != "" {
+		t.Errorf("pods end in %v, widgets in %v", pods.EndsIn, widgets.EndsIn)
+	}
+	jobs, nodes := &engine.Kind{Name: "jobs.batch"}, &engine.Kind{Name: "nodes"}
+	if last(jobs); !jobs.Ends {
+		t.Error("jobs that are gone are made anew")
+	}
+	if last(nodes); nodes.Single == "" || nodes.Ends {
+		t.Error("clusters hold nodes together")
+	}
 	if !slices.Equal(widgets.Divide, []engine.Pointer{"/spec/replicas"}) || !slices.Equal(widgets.Aggregate, []engine.Aggregate{{At: "/status/readyReplicas", By: engine.AggregateSum}}) || pods.Divide != nil {
 		t.Errorf("widgets are divided by %v and read as one by %v", widgets.Divide, widgets.Aggregate)
 	}

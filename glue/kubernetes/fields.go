@@ -64,6 +64,33 @@ var ownOf = map[string][]ownField{
 	"secrets": {{accountUID, "each cluster gives the account an identifier"}},
 }
 
+// ends are the kinds whose objects end by themselves: what is gone without being deleted is not made anew, for it would run again.
+var ends = map[string]bool{"jobs.batch": true}
+
+// endsIn tells by what an object showed last that it had come to its end, of kinds whose objects may: a pod that has run, or was evicted, and
+// secrets that a controller takes away.
+var endsIn = map[string]engine.Settling{
+	"pods":    {At: "/status/phase", In: []json.RawMessage{json.RawMessage(`"Succeeded"`), json.RawMessage(`"Failed"`)}},
+	"secrets": {At: "/type", In: []json.RawMessage{json.RawMessage(`"` + ofAccount + `"`), json.RawMessage(`"bootstrap.kubernetes.io/token"`)}},
+}
+
+// single are the kinds that no two clusters hold together, with the reason.
+var single = map[string]string{
+	"nodes":                "each cluster has nodes of its own",
+	"events":               "it tells what happened in one cluster",
+	"events.events.k8s.io": "it tells what happened in one cluster",
+	"certificatesigningrequests.certificates.k8s.io": "one cluster signs it, and its certificate is good there only",
+}
+
+// last says what becomes of a kind's objects that are gone, and whether clusters hold them together.
+func last(k *engine.Kind) {
+	name := string(k.Name)
+	k.Ends, k.Single = ends[name], single[name]
+	if e, ok := endsIn[name]; ok {
+		k.EndsIn = []engine.Settling{e}
+	}
+}
+
 const (
 	accountUID = "/metadata/annotations/kubernetes.io~1service-account.uid"
 	ofAccount  = "kubernetes.io/service-account-token"
