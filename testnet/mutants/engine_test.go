@@ -129,7 +129,7 @@ func doing() []mutant {
 		}, "engine/replica", "TestScripts/crash_retry$"},
 		// The application refuses what refers to something that is not here yet.
 		{"nothing waits for what it refers to", []edit{
-			{"engine/replica/lacks.go", "if o := step.Operations[0]; theirs(o) && o.Type", "if o := step.Operations[0]; false && theirs(o) && o.Type"},
+			{"engine/view/refers.go", "if o := step.Operations[0]; theirs(o) && o.Type", "if o := step.Operations[0]; false && theirs(o) && o.Type"},
 		}, "engine/replica", "TestAnOperationWaitsForWhatItRefersTo"},
 		// What an application has destroyed along with its owner is made anew.
 		{"what was destroyed along is forgotten with its owner", []edit{
