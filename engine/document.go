@@ -47,7 +47,7 @@ const (
 	MapOperations MapName = "operations"
 	// MapReplicas holds what ties a meta-identifier to the local ones (Replica).
 	MapReplicas MapName = "replicas"
-	// MapFacts holds pairs of which the later one counts whole (Fact).
+	// MapFacts is in the first change of each document, and no site writes into it: what somebody has written there counts for nothing.
 	MapFacts MapName = "facts"
 	// MapDecisions holds what people have decided (Decision).
 	MapDecisions MapName = "decisions"
@@ -138,13 +138,6 @@ type Replica struct {
 	Local LocalID `cbor:"1,keyasint,omitempty"`
 	// Made counts how often it was made anew.
 	Made uint64 `cbor:"2,keyasint,omitempty"`
-}
-
-// A Fact says that of a pair of concurrent operations the later one counts whole at every site, from the moment on at which the site hears of
-// it, for good. No site writes any now: what one application refuses takes nothing away from the others.
-type Fact struct {
-	Earlier OperationID `cbor:"1,keyasint" json:"earlier"`
-	Later   OperationID `cbor:"2,keyasint" json:"later"`
 }
 
 // Decision says what a person has decided about a resource, who and when. For is the Since of the conflict that is dismissed: should the same

@@ -25,8 +25,6 @@ type Status struct {
 
 	// Settled counts the operations that need nothing more there.
 	Settled Vector `cbor:"10,keyasint,omitempty"`
-	// Executed are the facts that its application follows.
-	Executed []Fact `cbor:"11,keyasint,omitempty"`
 	// Outcomes tell what became of operations that did not simply succeed: the newest MaxOutcomes of them.
 	Outcomes map[OperationID]Outcome `cbor:"12,keyasint,omitempty"`
 

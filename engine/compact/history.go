@@ -50,8 +50,8 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 	if stable == nil {
 		return nil, false
 	}
-	refused, undone, unfollowed := refusals(v), undone(v), unfollowed(v)
-	hold := func(o *engine.Operation) bool { return unfollowed[o.ID] || undone(o) || unfinished(v, o) }
+	refused, undone := refusals(v), undone(v)
+	hold := func(o *engine.Operation) bool { return undone(o) || unfinished(v, o) }
 	big, rows := large(v), touchedWithin(v, stable, row)
 	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
 		news = v.History.Compact(stable, refused, hold) || news
@@ -126,18 +126,4 @@ func refusals(v *view.View) func(*engine.Operation) bool {
 		}
 	}
 	return func(o *engine.Operation) bool { return refused[o.ID] }
-}
-
-// unfollowed are the operations of facts that some member does not follow yet.
-func unfollowed(v *view.View) map[engine.OperationID]bool {
-	var ops map[engine.OperationID]bool
-	for _, f := range v.History.Facts() {
-		if v.History.Counts(f) && slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return !slices.Contains(v.At(s).Executed, f) }) {
-			if ops == nil {
-				ops = map[engine.OperationID]bool{}
-			}
-			ops[f.Earlier], ops[f.Later] = true, true
-		}
-	}
-	return ops
 }

@@ -106,7 +106,7 @@ func (c *Case) Reject(by engine.SiteID, only engine.OperationID) (*Orders, error
 	if err != nil {
 		return nil, err
 	}
-	orders, lives := c.begins(id), c.History.Whole(merge.Everything).Exists
+	orders, lives := c.begins(id), c.History.Whole(merge.Any).Exists
 	for _, o := range c.History.Ordered() {
 		if !c.Settled(c.Self, o) && (o.ID == id || !lives) { // else it was created anew meanwhile
 			c.Became(o.ID, engine.Outcome{State: engine.StateRejected, Dropped: true, Error: "the deletion was rejected here: the object stays"})

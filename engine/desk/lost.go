@@ -86,6 +86,6 @@ func lastShown(v *view.View, s engine.SiteID) json.RawMessage {
 		return st.Summary
 	}
 	at := v.Standing(s)
-	settled := merge.Pick{In: func(o *engine.Operation) bool { return at.Shows(o) && !at.Refused(o) }, Fact: at.Executed}
+	settled := merge.Pick(func(o *engine.Operation) bool { return at.Shows(o) && !at.Refused(o) })
 	return v.History.ShareAt(s, settled, st.Summary)
 }

@@ -116,12 +116,12 @@ func hide(f *engine.FieldDifference) {
 // sidesOf tells of a conflict about an operation what whoever issued that saw (base) and what all that is known amounts to at this
 // site (wanted), by path, and which paths the conflict is about, sorted.
 func sidesOf(v *view.View, id engine.OperationID) (base, wanted map[engine.Pointer]json.RawMessage, paths []engine.Pointer) {
-	wanted = v.History.Fold(merge.Everything).Paths()
+	wanted = v.History.Fold(merge.Any).Paths()
 	o := v.History.Get(id)
 	if o == nil { // what it has set, if it has run, is what differs from all others
 		return wanted, wanted, tree.Sorted(wanted)
 	}
-	base = v.History.Fold(merge.Pick{In: func(p *engine.Operation) bool { return v.History.Before(p, o) }}).Paths()
+	base = v.History.Fold(func(p *engine.Operation) bool { return v.History.Before(p, o) }).Paths()
 	if o.Type == engine.TypeCreate || o.Edit == nil { // of what else an opaque request sets nobody knows
 		return base, wanted, tree.Sorted(wanted)
 	}

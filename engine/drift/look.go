@@ -17,7 +17,7 @@ import (
 // observe reads what a look has brought. Nil: it tells nothing, err says why.
 func observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Shown, error) {
 	st := v.Standing(v.Self)
-	settled := merge.Pick{In: st.Settled, Fact: st.Executed}
+	settled := merge.Pick(st.Settled)
 	whole := v.History.Whole(settled)
 	unseen := func(u engine.Unseen) (*engine.Shown, error) {
 		return &engine.Shown{Unseen: u, Fold: whole.Digest(v.Document)}, nil

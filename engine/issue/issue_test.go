@@ -60,7 +60,7 @@ func TestEdit(t *testing.T) {
 		{engine.TypeReplace, `{"a":1}`, "replace []"},
 	} {
 		o := &engine.Operation{Type: c.t, Body: []byte(c.body)}
-		before := boxOf().History.Fold(merge.Everything)
+		before := boxOf().History.Fold(merge.Any)
 		if err := Edit(boxes, o, before, func() ([]byte, error) { return nil, ErrUnread }); err != nil {
 			t.Errorf("%s of %s: %v", c.t, c.body, err)
 			continue

@@ -61,7 +61,7 @@ func Keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID)
 // Rebase makes the request of an operation that is issued again set on what the others show what it has set, and nothing else: what it
 // was sent to is not what they have. It gives o, which is being made, another body.
 func Rebase(v *view.View, o *engine.Operation) {
-	fold := v.History.Whole(merge.Everything)
+	fold := v.History.Whole(merge.Any)
 	if o.Type != engine.TypeReplace && o.Type != engine.TypePatch || o.Edit.Empty() || o.Edit.Whole || !fold.Exists {
 		return
 	}

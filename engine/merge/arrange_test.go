@@ -31,7 +31,7 @@ func listOf(names []string) []byte {
 
 // puts is the operation of a client who saw h's list and puts another one.
 func putsList(t interface{ Fatal(...any) }, h *History, id string, typ engine.Type, at int64, names []string, seen Vector) *Operation {
-	e, err := EditOf(listed, typ, listOf(names), h.Whole(Everything), nil)
+	e, err := EditOf(listed, typ, listOf(names), h.Whole(Any), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func putsList(t interface{ Fatal(...any) }, h *History, id string, typ engine.Ty
 	return o
 }
 
-func shownBy(h *History) string { return strings.Join(h.Whole(Everything).Order()["/l"], " ") }
+func shownBy(h *History) string { return strings.Join(h.Whole(Any).Order()["/l"], " ") }
 
 // TestOrdersOfTwoSides has two sites, cut off from each other, put another list each where both had one. The second is later.
 func TestOrdersOfTwoSides(t *testing.T) {
@@ -69,7 +69,7 @@ func TestOrdersOfTwoSides(t *testing.T) {
 		one, two := putsList(t, h, "b-1", engine.TypeMerge, 3, strings.Fields(c.one), seen), putsList(t, h, "c-1", engine.TypeMerge, 4, strings.Fields(c.two), seen)
 		for _, order := range [][]*Operation{{one, two}, {two, one}} {
 			both := historyOf(listed, append(slices.Clone(h.Ordered()), order...)...)
-			lost := both.Whole(Everything).Superseded
+			lost := both.Whole(Any).Superseded
 			said := ""
 			if len(lost) > 0 {
 				tokens, _ := tree.TokensOf(lost[0].Value)
@@ -88,11 +88,11 @@ func TestOrdersOfTwoSides(t *testing.T) {
 				t.Errorf("lost is %+v", l)
 			}
 			both.Compact(both.Complete(), none, nil)
-			if len(both.Whole(Everything).Superseded) != 1 || shownBy(both) != c.want {
+			if len(both.Whole(Any).Superseded) != 1 || shownBy(both) != c.want {
 				t.Errorf("a checkpoint of %q and %q is %q", c.one, c.two, shownBy(both))
 			}
 			both.Add(putsList(t, both, fmt.Sprintf("a-%d", both.Last("a")+1), engine.TypeMerge, 9, append([]string{"new"}, strings.Fields(c.want)...), Vector{"b": 1, "c": 1}))
-			if lost := both.Whole(Everything).Superseded; len(lost) > 0 {
+			if lost := both.Whole(Any).Superseded; len(lost) > 0 {
 				t.Errorf("who had seen both has arranged them, and it is a conflict all the same: %+v", lost)
 			}
 		}
@@ -117,7 +117,7 @@ func TestInvariantOrdersAreKept(t *testing.T) {
 				h.Add(rapid.SampledFrom(all).Draw(t, "operation"))
 				continue
 			}
-			list := h.Whole(Everything).Order()["/l"]
+			list := h.Whole(Any).Order()["/l"]
 			if name := rapid.SampledFrom(names).Draw(t, "name"); slices.Contains(list, name) && rapid.IntRange(0, 3).Draw(t, "remove") == 0 {
 				list = slices.DeleteFunc(list, func(s string) bool { return s == name })
 			} else {
@@ -132,10 +132,10 @@ func TestInvariantOrdersAreKept(t *testing.T) {
 			all = append(all, o)
 		}
 		whole := historyOf(listed, all...)
-		fold := whole.Whole(Everything)
+		fold := whole.Whole(Any)
 		for range 3 {
 			other := historyOf(listed, rapid.Permutation(all).Draw(t, "order")...)
-			if got := other.Whole(Everything); string(got.Representation()) != string(fold.Representation()) || len(got.Superseded) != len(fold.Superseded) {
+			if got := other.Whole(Any); string(got.Representation()) != string(fold.Representation()) || len(got.Superseded) != len(fold.Superseded) {
 				t.Fatalf("heard of in another order it is %s, not %s", got.Representation(), fold.Representation())
 			}
 		}
@@ -206,7 +206,7 @@ func (p *peer) issue(t *rapid.T, now int64) *Operation {
 		list := rapid.SliceOfNDistinct(rapid.SampledFrom(strings.Fields("b x y z")), 0, 4, rapid.ID).Draw(t, "list")
 		body = bytes.Replace(listOf(list), []byte(`"l"`), []byte(`"a"`), 1)
 		var err error
-		if edit, err = EditOf(p.kind, typ, body, p.Whole(Everything), nil); err != nil {
+		if edit, err = EditOf(p.kind, typ, body, p.Whole(Any), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -277,7 +277,7 @@ func TestInvariantListsAreTheSameEverywhere(t *testing.T) {
 						p.compact(t)
 					}
 				}
-				want := whole.Whole(Everything)
+				want := whole.Whole(Any)
 				for range 2 {
 					for _, p := range sites {
 						for _, from := range sites {
@@ -292,7 +292,7 @@ func TestInvariantListsAreTheSameEverywhere(t *testing.T) {
 						if compacted {
 							p.compact(t)
 						}
-						if got := p.Whole(Everything); got.Digest("d") != want.Digest("d") || conflicts(got) != conflicts(want) {
+						if got := p.Whole(Any); got.Digest("d") != want.Digest("d") || conflicts(got) != conflicts(want) {
 							t.Fatalf("%s folds to %s with %q, and all of it is %s with %q", p.line, got.Representation(), conflicts(got), want.Representation(), conflicts(want))
 						}
 					}
@@ -312,20 +312,20 @@ func TestSetsHaveNoOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Add(op("a-1", engine.TypeCreate, 1, nil, e))
-	turned, err := EditOf(&k, engine.TypeReplace, listOf([]string{"a", "b"}), h.Whole(Everything), nil)
+	turned, err := EditOf(&k, engine.TypeReplace, listOf([]string{"a", "b"}), h.Whole(Any), nil)
 	if err != nil || !turned.Empty() || len(e.Order) > 0 {
 		t.Errorf("another order of a set is %+v, %v", turned, err)
 	}
 	root, _, _ := tree.Canonical(&k, listOf([]string{"b", "a"}))
-	if d := h.Whole(Everything).Deviations(&k, root); len(d) > 0 {
+	if d := h.Whole(Any).Deviations(&k, root); len(d) > 0 {
 		t.Errorf("a set in another order differs at %q", d)
 	}
 	root, _, _ = tree.Canonical(listed, listOf([]string{"a", "b"}))
 	in := historyOf(listed, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: e.Set, Order: map[Pointer][]string{"/l": {"b", "a"}}}))
-	if d := in.Whole(Everything).Deviations(listed, root); !slices.Equal(d, []Pointer{"/l"}) {
+	if d := in.Whole(Any).Deviations(listed, root); !slices.Equal(d, []Pointer{"/l"}) {
 		t.Errorf("a list in another order differs at %q", d)
 	}
-	if !json.Valid(in.Whole(Everything).Representation()) || shownBy(in) != "b a" {
+	if !json.Valid(in.Whole(Any).Representation()) || shownBy(in) != "b a" {
 		t.Errorf("it shows %q", shownBy(in))
 	}
 }

@@ -27,7 +27,7 @@ func BenchmarkFold(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				h.folded = folded{}
-				h.Whole(Everything)
+				h.Whole(Any)
 			}
 		})
 	}
@@ -38,12 +38,12 @@ func BenchmarkFold(b *testing.B) {
 func BenchmarkLongFold(b *testing.B) {
 	for _, n := range []int{5, 20, 100, 1000} {
 		h := longHistory(n)
-		before := Pick{In: Within(h.Ordered()[:n-1])}
+		before := Pick(Within(h.Ordered()[:n-1]))
 		b.Run(fmt.Sprintf("operations=%d,scratch", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				h.folded = folded{}
-				h.Whole(Everything)
+				h.Whole(Any)
 			}
 		})
 		b.Run(fmt.Sprintf("operations=%d,grown", n), func(b *testing.B) {
@@ -53,13 +53,13 @@ func BenchmarkLongFold(b *testing.B) {
 			kept := h.folded
 			for b.Loop() {
 				h.folded = kept
-				h.Whole(Everything)
+				h.Whole(Any)
 			}
 		})
 		b.Run(fmt.Sprintf("operations=%d,same", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				h.Whole(Everything)
+				h.Whole(Any)
 			}
 		})
 	}

@@ -37,8 +37,6 @@ type Checkpoint struct {
 	Placed *Placed
 	// MergeType is the media type that clients have sent merge patches with.
 	MergeType string
-	// Facts are those about operations that it keeps as they are.
-	Facts []engine.Fact
 }
 
 // A checkpoint keeps so many superseded values, with at most so many bytes, removed paths and refused operations.

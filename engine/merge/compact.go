@@ -37,7 +37,7 @@ func (h *History) Compact(stable engine.Vector, refused, hold func(*engine.Opera
 	m.keep()
 	m.describe(fresh)
 	c.Count += uint64(len(fresh) - len(c.Kept) - len(c.Late))
-	c.Superseded = newest(h.Whole(Pick{In: c.Has}).Superseded, maxSuperseded)
+	c.Superseded = newest(h.Whole(c.Has).Superseded, maxSuperseded)
 	h.Stand(c)
 	return true
 }
@@ -58,12 +58,6 @@ func (m *compaction) describe(fresh []*engine.Operation) {
 	if c.Newest == nil && h.base != nil {
 		c.Newest = h.base.Newest
 	}
-	for f := range h.facts {
-		if h.Counts(f) && (m.late(h.Get(f.Earlier)) || m.late(h.Get(f.Later))) {
-			c.Facts = append(c.Facts, f)
-		}
-	}
-	slices.SortFunc(c.Facts, compareFacts)
 }
 
 // tips are those of a list in order that are not late and that no other of them has seen, sorted.

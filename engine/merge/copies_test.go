@@ -34,7 +34,7 @@ func TestInvariantAnOperationCountsOnce(t *testing.T) {
 		}
 		h := historyOf(lab, rapid.Permutation(ops).Draw(t, "order")...)
 		check := func() {
-			fold := h.Whole(Everything)
+			fold := h.Whole(Any)
 			if fold.Exists == deleted || !deleted && string(fold.Representation()) != `{"a":2,"c":3}` {
 				t.Fatalf("deleted: %t, and it folds to %t %s", deleted, fold.Exists, fold.Representation())
 			}

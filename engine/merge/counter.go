@@ -117,7 +117,7 @@ func (h *History) firstSeen(p engine.Pointer, setter *engine.Operation, adding [
 		if err != nil {
 			return tree.Decimal{}, false
 		}
-		seen := Pick{In: func(q *engine.Operation) bool { return before(q, o) }, Fact: func(engine.Fact) bool { return false }}
+		seen := Pick(func(q *engine.Operation) bool { return before(q, o) })
 		counted, _ := h.Effective(seen)
 		if setter != nil && !slices.Contains(counted, setter) {
 			continue

@@ -54,7 +54,7 @@ func (h *History) PartsAt(in func(*engine.Operation) bool) engine.Parts {
 
 // Fold is what this site's application shows once the operations that p picks are settled there: of a cross resource its own
 // share of what they fold to.
-func (h *History) Fold(p Pick) Fold { return h.Division(p.In).Share(h.Whole(p)) }
+func (h *History) Fold(p Pick) Fold { return h.Division(p).Share(h.Whole(p)) }
 
 // Divides reports whether a request that is sent as it is would set another value of a divided field than this site's share.
 func (h *History) Divides(o *engine.Operation) bool {
@@ -244,7 +244,7 @@ func (d *Division) put(f Fold, representation []byte) []byte {
 // ShareAt returns what a site's part has shown with, in place of the divided fields, that site's share of what the operations that p
 // picks fold to.
 func (h *History) ShareAt(site engine.SiteID, p Pick, representation []byte) []byte {
-	parts := h.placementOf(p.In).Parts
+	parts := h.placementOf(p).Parts
 	if len(h.kind.Divide) == 0 || PartOf(parts, site) < 0 {
 		return representation
 	}

@@ -152,14 +152,14 @@ func TestSharesAfterPlacementChanges(t *testing.T) {
 	for site, want := range map[SiteID]string{"a": "8", "b": "4"} {
 		h := New(divided, crossAbout, site)
 		h.Add(op("a-1", engine.TypeCreate, 1, nil, set("/spec/replicas", "8")))
-		if got := string(h.Fold(Everything).Cells["/spec/replicas"].Value); got != "4" {
+		if got := string(h.Fold(Any).Cells["/spec/replicas"].Value); got != "4" {
 			t.Errorf("%s shows %s of 8", site, got)
 		}
 		h.Add(place)
-		if got := string(h.Fold(Everything).Cells["/spec/replicas"].Value); got != want {
+		if got := string(h.Fold(Any).Cells["/spec/replicas"].Value); got != want {
 			t.Errorf("%s shows %s of 8 then, want %s", site, got, want)
 		}
-		if got := string(h.Whole(Everything).Cells["/spec/replicas"].Value); got != "8" {
+		if got := string(h.Whole(Any).Cells["/spec/replicas"].Value); got != "8" {
 			t.Errorf("all parts show %s of 8", got)
 		}
 		if d := h.Division(Any, "c"); site == "a" && string(d.Share(showing("8")).Cells["/spec/replicas"].Value) != "4" {

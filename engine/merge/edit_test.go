@@ -43,7 +43,7 @@ func TestEdits(t *testing.T) {
 	whole := k
 	whole.ReplaceWhole = true
 	before := historyOf(&k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{
-		"/name": json.RawMessage(`"n"`), "/deep": tree.Object, "/deep/er": json.RawMessage("1")}})).Whole(Everything)
+		"/name": json.RawMessage(`"n"`), "/deep": tree.Object, "/deep/er": json.RawMessage("1")}})).Whole(Any)
 	for _, c := range []struct {
 		k     *Kind
 		typ   engine.Type
@@ -137,7 +137,7 @@ func TestWhatIsIgnoredInElements(t *testing.T) {
 func TestWhatASiteAssignsIsNoChange(t *testing.T) {
 	k := *lab
 	k.IgnoreIn = []engine.IgnoredIn{{At: "/data", In: "/type", Equals: "token"}}
-	token := historyOf(&k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/type": json.RawMessage(`"token"`)}})).Whole(Everything)
+	token := historyOf(&k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{"/type": json.RawMessage(`"token"`)}})).Whole(Any)
 	for _, c := range []struct {
 		typ          engine.Type
 		before       Fold

@@ -76,7 +76,7 @@ func (h *History) Whole(p Pick) Fold {
 		slices.SortFunc(f.Superseded, compareSuperseded)
 	}
 	if f.Exists && h.adding > 0 {
-		f.count(h, p.In, Within(counting))
+		f.count(h, p, Within(counting))
 	}
 	return f
 }

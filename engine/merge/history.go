@@ -1,11 +1,6 @@
 package merge
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/skerry/skerry/engine"
-)
+import "github.com/skerry/skerry/engine"
 
 // History is what a site knows of the operations of one resource, and what they amount to. What it makes of a set of operations
 // does not depend on the order in which they come. It is not safe for concurrent use.
@@ -16,7 +11,6 @@ type History struct {
 	placement []engine.SiteID // where the resource lived first
 	parts     engine.Parts    // with which a cross resource began; nil for others
 	takesOne  bool            // a rule of the kind lets one operation take the effect of another
-	facts     map[engine.Fact]bool
 	placed    placed
 	folded    folded
 }
@@ -34,28 +28,9 @@ func New(k *engine.Kind, about engine.About, self engine.SiteID) *History {
 // Kind returns the kind whose rules count.
 func (h *History) Kind() *engine.Kind { return h.kind }
 
-// AddFact takes a fact in. It counts once both operations are known and where they are concurrent.
-func (h *History) AddFact(f engine.Fact) {
-	if h.facts == nil {
-		h.facts = map[engine.Fact]bool{}
-	}
-	h.facts[f] = true
-}
-
-// Facts lists all facts, in one order.
-func (h *History) Facts() []engine.Fact {
-	if len(h.facts) == 0 {
-		return nil
-	}
-	return slices.SortedFunc(maps.Keys(h.facts), compareFacts)
-}
-
 // Stand makes h consist of a checkpoint, which stands for at least all that the one before it does, and the operations that
 // follow it, beside those that wait.
 func (h *History) Stand(c *Checkpoint) {
 	h.folded, h.placed = folded{}, placed{}
-	for _, f := range c.Facts {
-		h.AddFact(f)
-	}
 	h.known.stand(c)
 }

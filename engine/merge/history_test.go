@@ -61,7 +61,7 @@ func TestWhatIsKnownChangesNothing(t *testing.T) {
 	first, other := op("a-1", engine.TypeCreate, 1, nil, set("/n", "1")), op("a-1", engine.TypeCreate, 1, nil, set("/n", "2"))
 	waiting := op("a-3", engine.TypeMerge, 3, nil, set("/n", "3"))
 	h := historyOf(lab, first, first, other, waiting, waiting)
-	if n := h.Whole(Everything).Cells["/n"].Value; string(n) != "1" || h.Held() != 1 || len(h.Ordered()) != 1 {
+	if n := h.Whole(Any).Cells["/n"].Value; string(n) != "1" || h.Held() != 1 || len(h.Ordered()) != 1 {
 		t.Errorf("n is %s, %d are held back, %d count", n, h.Held(), len(h.Ordered()))
 	}
 }
@@ -149,7 +149,7 @@ func drawEdit(t *rapid.T, h *History, typ engine.Type) *Edit {
 		return nil
 	}
 	e := &Edit{Set: map[Pointer]json.RawMessage{}}
-	shown := h.Whole(Everything)
+	shown := h.Whole(Any)
 	paths := []Pointer{"/a", "/a/b", "/a/b/c", "/d", "/d/e", "/f", "/a/x", "/a/y"}
 	values := []string{"1", "2", `"x"`, "{}", "[1]"}
 	if len(h.kind.Keys) > 0 {

@@ -66,7 +66,7 @@ func (m *compaction) loose() (late, firm []*engine.Operation) {
 	h, c := m.h, m.c
 	last := map[string]*engine.Operation{}
 	if h.takesOne { // what has put opaque bytes is not always among what is folded: it may be to be put there once more
-		last = h.Whole(Pick{In: c.Has}).Absolute
+		last = h.Whole(c.Has).Absolute
 	}
 	for _, o := range h.ordered {
 		switch {
@@ -81,7 +81,7 @@ func (m *compaction) loose() (late, firm []*engine.Operation) {
 	return late, firm
 }
 
-// binds reports whether what becomes of one of two operations may hang on the other one: by a rule, a fact, or as a delete and
+// binds reports whether what becomes of one of two operations may hang on the other one: by a rule, or as a delete and
 // the change that reverses it.
 func (h *History) binds(a, b *engine.Operation) bool {
 	if engine.Compare(b, a) < 0 {
@@ -92,7 +92,7 @@ func (h *History) binds(a, b *engine.Operation) bool {
 	}
 	reverses := h.reversible() && (a.Type == engine.TypeDelete) != (b.Type == engine.TypeDelete)
 	sameBytes := a.Type == engine.TypeAbsolute && b.Type == engine.TypeAbsolute && a.Path == b.Path && a.Edit != nil
-	return reverses || sameBytes || h.facts[engine.Fact{Earlier: a.ID, Later: b.ID}] || takes(h.kind, a, b, engine.TakeOne)
+	return reverses || sameBytes || takes(h.kind, a, b, engine.TakeOne)
 }
 
 // countsOn reports whether e adds to a number that other sets.

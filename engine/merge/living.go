@@ -7,7 +7,7 @@ import (
 )
 
 // Living returns, in order, the operations of h for which in is true and that no delete among them has ended. A delete ends
-// the creates that it has seen: it never discards a create it did not see. Everything else lives as long as one of the
+// the creates that it has seen: it never discards a create it did not see. Any else lives as long as one of the
 // creates that it builds on, whether or not in is true for that one, so that a delete wins over the changes that are
 // concurrent with it.
 func (h *History) Living(in func(*engine.Operation) bool) []*engine.Operation {
@@ -103,7 +103,7 @@ type Loss struct {
 // it to. An operation loses only to a later, concurrent one that has not lost itself, so it is decided from the end. What has
 // lost its effect still counts for the existence of what builds on it.
 func (h *History) Effective(p Pick) ([]*engine.Operation, map[*engine.Operation]Loss) {
-	living := h.Living(p.In)
+	living := h.Living(p)
 	if !h.Contests() && (h.base == nil || len(h.base.Lost) == 0) {
 		return living, nil
 	}
@@ -118,7 +118,7 @@ func (h *History) Effective(p Pick) ([]*engine.Operation, map[*engine.Operation]
 			}
 			continue
 		}
-		if to := h.loss(o, winners, p); to.By != nil {
+		if to := h.loss(o, winners); to.By != nil {
 			lost[o] = to
 		} else {
 			winners[o.Line] = append(winners[o.Line], o)
@@ -128,13 +128,13 @@ func (h *History) Effective(p Pick) ([]*engine.Operation, map[*engine.Operation]
 }
 
 // loss finds the latest of the winners that o loses its effect to.
-func (h *History) loss(o *engine.Operation, winners map[engine.Line][]*engine.Operation, p Pick) (to Loss) {
+func (h *History) loss(o *engine.Operation, winners map[engine.Line][]*engine.Operation) (to Loss) {
 	for _, line := range winners {
 		for _, w := range slices.Backward(line) {
 			if before(o, w) { // and so are those that follow in its line
 				break
 			}
-			if rule := h.Loses(o, w, p); rule != "" && (to.By == nil || engine.Compare(to.By, w) < 0) {
+			if rule := h.Loses(o, w); rule != "" && (to.By == nil || engine.Compare(to.By, w) < 0) {
 				to = Loss{w, rule}
 			}
 		}
@@ -142,21 +142,17 @@ func (h *History) loss(o *engine.Operation, winners map[engine.Line][]*engine.Op
 	return to
 }
 
-// Contests reports whether an operation may lose its effect to another one: by a rule of the kind, or by a fact.
-func (h *History) Contests() bool { return h.takesOne || len(h.facts) > 0 }
+// Contests reports whether an operation may lose its effect to another one, by a rule of the kind.
+func (h *History) Contests() bool { return h.takesOne }
 
 // Loses returns the rule by which o loses its effect to the later w, in words; empty for none.
-func (h *History) Loses(o, w *engine.Operation, p Pick) string {
-	f := engine.Fact{Earlier: o.ID, Later: w.ID}
-	refused := h.facts[f] && (p.Fact == nil || p.Fact(f))
+func (h *History) Loses(o, w *engine.Operation) string {
 	r := resolution(h.kind, o, w)
 	one := r != nil && r.Take == engine.TakeOne
 	sameBytes := r == nil && o.Type == engine.TypeAbsolute && w.Type == engine.TypeAbsolute && o.Path == w.Path
 	switch {
-	case !refused && !one && !sameBytes, before(o, w):
+	case !one && !sameBytes, before(o, w):
 		return ""
-	case refused:
-		return "an application refused the two together"
 	case one:
 		return r.String()
 	}

@@ -17,7 +17,7 @@ func TestAPutLeavesOutWhatTheApplicationShows(t *testing.T) {
 	k.Ignore = []Pointer{"/seen"}
 	before := historyOf(&k, op("a-1", engine.TypeCreate, 1, nil, &Edit{Set: map[Pointer]json.RawMessage{
 		"/name": json.RawMessage(`"n"`), "/spec": tree.Object, "/spec/size": json.RawMessage("1"),
-		"/disks": tree.KeyedBy("name"), "/disks/sda": tree.Object}, Order: map[Pointer][]string{"/disks": {"sda"}}})).Whole(Everything)
+		"/disks": tree.KeyedBy("name"), "/disks/sda": tree.Object}, Order: map[Pointer][]string{"/disks": {"sda"}}})).Whole(Any)
 	const shown = `{"name":"n","spec":{"size":1,"mode":"rw"},"state":{"at":"up","since":3},"disks":[{"name":"sda"},{"name":"own","x":1}],"seen":4,"tags":["t"]}`
 	for _, c := range []struct{ why, body, set, order string }{
 		{"as it is", shown, `{}`, `map[]`},

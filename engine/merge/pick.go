@@ -6,24 +6,18 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// Pick selects operations of a history, and which of the facts about them count.
-type Pick struct {
-	In   func(*engine.Operation) bool
-	Fact func(engine.Fact) bool // nil: all
-}
+// Pick selects operations of a history.
+type Pick func(*engine.Operation) bool
 
 // Any selects every operation.
 func Any(*engine.Operation) bool { return true }
-
-// Everything is all that is known.
-var Everything = Pick{In: Any}
 
 // Or selects ops as well.
 func (p Pick) Or(ops ...*engine.Operation) Pick {
 	if len(ops) == 0 {
 		return p
 	}
-	return Pick{In: func(o *engine.Operation) bool { return p.In(o) || slices.Contains(ops, o) }, Fact: p.Fact}
+	return func(o *engine.Operation) bool { return p(o) || slices.Contains(ops, o) }
 }
 
 // But selects what p does without ops.
@@ -32,7 +26,7 @@ func (p Pick) But(ops ...*engine.Operation) Pick {
 		return p
 	}
 	without := Among(ops)
-	return Pick{In: func(o *engine.Operation) bool { return p.In(o) && !without(o) }, Fact: p.Fact}
+	return func(o *engine.Operation) bool { return p(o) && !without(o) }
 }
 
 // few is how long a list may be that is looked through.

@@ -13,7 +13,7 @@ import (
 // has ended, and the last other delete of each of them.
 func (m *compaction) keep() {
 	h, c := m.h, m.c
-	counting, _ := h.Effective(Pick{In: m.firm})
+	counting, _ := h.Effective(m.firm)
 	fold := newFold(h.kind)
 	for _, o := range counting {
 		fold.apply(h.base, o)

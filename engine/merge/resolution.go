@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -62,14 +61,4 @@ func TakesOne(k *engine.Kind) bool {
 // BothRun reports whether a rule says that both of two concurrent operations are to run.
 func (h *History) BothRun(a, b *engine.Operation) bool {
 	return concurrent(a, b) && (takes(h.kind, a, b, engine.TakeBothAnyOrder) || takes(h.kind, a, b, engine.TakeBothKeepOrder))
-}
-
-// Counts reports whether f is about two operations that are known, concurrent and in this order.
-func (h *History) Counts(f engine.Fact) bool {
-	a, b := h.Get(f.Earlier), h.Get(f.Later)
-	return a != nil && b != nil && engine.Compare(a, b) < 0 && concurrent(a, b)
-}
-
-func compareFacts(a, b engine.Fact) int {
-	return cmp.Or(cmp.Compare(a.Later, b.Later), cmp.Compare(a.Earlier, b.Earlier))
 }

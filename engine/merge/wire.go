@@ -25,7 +25,6 @@ type wire struct {
 	Whereabouts []engine.Whereabouts        `cbor:"12,keyasint,omitempty"`
 	Placed      *Placed                     `cbor:"13,keyasint,omitempty"`
 	MergeType   string                      `cbor:"14,keyasint,omitempty"`
-	Facts       []engine.Fact               `cbor:"15,keyasint,omitempty"`
 }
 
 type issued struct {
@@ -40,7 +39,7 @@ func (c *Checkpoint) MarshalCBOR() ([]byte, error) {
 	return engine.Encode(wire{
 		Seen: c.Seen, Firm: c.Firm, Time: c.Time, First: c.First, Count: c.Count, Newest: c.Newest, Kept: asIssued(c.Kept),
 		Lost: c.Lost, Late: asIssued(c.Late), Order: c.Order, Superseded: c.Superseded, Whereabouts: c.Whereabouts,
-		Placed: c.Placed, MergeType: c.MergeType, Facts: c.Facts,
+		Placed: c.Placed, MergeType: c.MergeType,
 	}), nil
 }
 
@@ -53,7 +52,7 @@ func (c *Checkpoint) UnmarshalCBOR(b []byte) error {
 	*c = Checkpoint{
 		Seen: w.Seen, Firm: w.Firm, Time: w.Time, First: w.First, Count: w.Count, Newest: w.Newest, Kept: fromIssued(w.Kept),
 		Lost: w.Lost, Late: fromIssued(w.Late), Order: w.Order, Superseded: w.Superseded, Whereabouts: w.Whereabouts,
-		Placed: w.Placed, MergeType: w.MergeType, Facts: w.Facts,
+		Placed: w.Placed, MergeType: w.MergeType,
 	}
 	return nil
 }
@@ -98,7 +97,7 @@ func (c *Checkpoint) validate() error {
 		return errors.New("it stands for nothing")
 	case c.First < 0 || c.First > c.Time:
 		return errors.New("its times are out of order")
-	case len(c.Kept)+len(c.Late) > maxKept || len(c.Newest) > maxNames || len(c.Order) > maxNames || len(c.Facts) > maxNames:
+	case len(c.Kept)+len(c.Late) > maxKept || len(c.Newest) > maxNames || len(c.Order) > maxNames:
 		return fmt.Errorf("%w: it keeps %d operations", engine.ErrTooLarge, len(c.Kept)+len(c.Late))
 	case c.Placed == nil:
 		return errors.New("it does not say where the resource lives")
@@ -203,11 +202,6 @@ func (c *Checkpoint) validateNotes(kept map[engine.OperationID]*engine.Operation
 	for _, id := range c.Lost {
 		if kept[id] == nil || !slices.IsSorted(c.Lost) {
 			return errors.New("it tells of a loss that it does not keep")
-		}
-	}
-	for _, f := range c.Facts {
-		if !f.Earlier.Valid() || !f.Later.Valid() {
-			return errors.New("a fact about nothing")
 		}
 	}
 	for _, w := range c.Whereabouts {

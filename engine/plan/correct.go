@@ -74,7 +74,7 @@ func correctFor(h *merge.History, s Standing, taken, rest []*engine.Operation) S
 	for _, o := range taken {
 		if o.Keep {
 			step.Only = after.Paths()
-			assert(difference, h.Division(s.Shown().Or(taken...).In).ShareOfEdit(o.Edit, after), after)
+			assert(difference, h.Division(s.Shown().Or(taken...)).ShareOfEdit(o.Edit, after), after)
 		}
 	}
 	if !difference.Empty() {

@@ -151,7 +151,7 @@ func unanswered(h *merge.History, s Standing, step Step) *engine.Operation {
 	if len(open) == 0 {
 		return nil
 	}
-	counting, _ := h.Effective(merge.Everything)
+	counting, _ := h.Effective(merge.Any)
 	counts := merge.Within(counting)
 	for _, o := range open {
 		taken := func(p *engine.Operation) bool {

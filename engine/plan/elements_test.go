@@ -127,7 +127,7 @@ func TestALostValueOfAnElementIsKept(t *testing.T) {
 	for _, d := range cutOff(t, disked(func(*Kind) {}), `{"disks":[{"name":"sda","size":1},{"name":"sdb","size":1}]}`,
 		request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/1/size","value":5}]`},
 		request{engine.TypePatch, "", `[{"op":"replace","path":"/disks/1/size","value":7}]`}) {
-		lost := d.history.Whole(merge.Everything).Superseded
+		lost := d.history.Whole(merge.Any).Superseded
 		if len(lost) != 1 || lost[0].Path != "/disks/sdb/size" || string(lost[0].Value) != "5" {
 			t.Errorf("%s: superseded %+v", d.site, lost)
 		}

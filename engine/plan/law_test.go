@@ -161,7 +161,7 @@ func TestALaterValueSupersedesAndTheLostOneIsKept(t *testing.T) {
 	a.hears(t, y)
 	b.hears(t, x)
 	for _, d := range []*desk{a, b} {
-		f := d.history.Whole(merge.Everything)
+		f := d.history.Whole(merge.Any)
 		if got := string(f.Cells["/name"].Value); got != `"y"` {
 			t.Errorf("%s: the name is %s", d.site, got)
 		}

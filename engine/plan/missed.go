@@ -34,7 +34,7 @@ func takes(h *merge.History, s Standing) func(*engine.Operation) bool {
 
 func taking(h *merge.History, s Standing) func(*engine.Operation) bool {
 	var shown []*engine.Operation
-	loses := func(o, to *engine.Operation) bool { return !h.Base().Reduces(o) && h.Loses(o, to, merge.Pick{}) != "" }
+	loses := func(o, to *engine.Operation) bool { return !h.Base().Reduces(o) && h.Loses(o, to) != "" }
 	return func(o *engine.Operation) bool {
 		if h.Base().Reduces(o) {
 			return false
@@ -58,7 +58,7 @@ func reversedHere(h *merge.History, s Standing) []*engine.Operation {
 // Unfinished tells of what is settled which operations the application has still to be brought to: those that were passed over
 // and count after all, and deletes that something has taken away. No checkpoint may stand for them.
 func Unfinished(h *merge.History, s Standing) func(*engine.Operation) bool {
-	counting, _ := h.Effective(merge.Everything)
+	counting, _ := h.Effective(merge.Any)
 	missed, reversed := missed(h, s, counting), merge.Among(reversedHere(h, s))
 	return func(o *engine.Operation) bool { return reversed(o) || missed(o) }
 }
@@ -66,7 +66,7 @@ func Unfinished(h *merge.History, s Standing) func(*engine.Operation) bool {
 // undelete brings the application to what it is to show now that some deletes that it has done are void.
 func undelete(h *merge.History, s Standing, void []*engine.Operation) Step {
 	before := s.Fold(h)
-	after, again := s.target(h, merge.Pick{In: s.Shows}.But(void...), before)
+	after, again := s.target(h, merge.Pick(s.Shows).But(void...), before)
 	step := Step{Kind: StepVacuous, Operations: void, Voided: void, Again: again}
 	switch {
 	case before.Exists && after.Exists:

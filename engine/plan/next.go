@@ -37,13 +37,10 @@ func next(h *merge.History, s Standing) Step {
 	if len(s.Undo) > 0 {
 		return takeBack(h, s)
 	}
-	if facts := unexecuted(h, s); len(facts) > 0 {
-		return executeFacts(h, s, facts)
-	}
 	if void := reversedHere(h, s); len(void) > 0 {
 		return undelete(h, s, void)
 	}
-	counting, _ := h.Effective(merge.Everything)
+	counting, _ := h.Effective(merge.Any)
 	p := planner{h: h, s: s, counting: counting, counts: merge.Within(counting)}
 	exists := h.Exists(s.Shows)
 	p.there = exists && !s.Gone
@@ -128,7 +125,7 @@ func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 		return hold("", u)
 	case u.Type == engine.TypeDelete && !p.there && !left(h, s):
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
-	case u.Type == engine.TypeDelete && !h.Exists(s.Shown().Or(u).In):
+	case u.Type == engine.TypeDelete && !h.Exists(s.Shown().Or(u)):
 		return Step{Kind: StepRun, Operations: rest[:1]}
 	case void: // the create may have been done: what was sent for it then tells, and that is sent once more
 		return bringAbout(h, s, rest[:1], merge.Any)
@@ -215,13 +212,13 @@ func left(h *merge.History, s Standing) bool {
 }
 
 // sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds
-// to them. It may not have heard of the facts that are known here.
+// to them.
 func sawTheSame(h *merge.History, u *engine.Operation, s Standing) bool {
 	if u.Type == engine.TypeCreate { // whose caller saw no object
 		return false
 	}
 	shown := folding(h, s.Shown())
-	seen := merge.Pick{In: func(o *engine.Operation) bool { return h.Before(o, u) }, Fact: func(engine.Fact) bool { return false }}
+	seen := merge.Pick(func(o *engine.Operation) bool { return h.Before(o, u) })
 	return slices.Equal(shown, folding(h, seen)) && slices.Equal(append(slices.Clip(shown), u), folding(h, s.Shown().Or(u)))
 }
 

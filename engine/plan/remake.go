@@ -52,7 +52,7 @@ func kept(h *merge.History, s Standing, rest []*engine.Operation, counts func(*e
 // remake makes the object anew from what is settled here and, beside it, those of rest that are taken.
 func remake(h *merge.History, s Standing, rest, taken []*engine.Operation) Step {
 	reversed := reversedHere(h, s)
-	all := merge.Pick{In: s.Shows}.But(reversed...).Or(taken...)
+	all := merge.Pick(s.Shows).But(reversed...).Or(taken...)
 	counting, _ := h.Effective(all)
 	create := creating(h, all, counting)
 	switch {
@@ -91,9 +91,9 @@ func remake(h *merge.History, s Standing, rest, taken []*engine.Operation) Step 
 
 // bytesAnew lists the operations that had put opaque bytes, which a new object has none of.
 func (s *Step) bytesAnew(h *merge.History, st Standing, all merge.Pick) {
-	known, _ := h.Effective(merge.Everything)
+	known, _ := h.Effective(merge.Any)
 	last, counts := lastAbsolute(known), merge.Within(known)
-	for _, o := range h.Living(all.In) {
+	for _, o := range h.Living(all) {
 		if o.Type != engine.TypeAbsolute || !st.Shows(o) {
 			continue
 		}
@@ -112,7 +112,7 @@ func creating(h *merge.History, all merge.Pick, counting []*engine.Operation) *e
 	if create := newestCreate(counting); create != nil {
 		return create
 	}
-	if create := newestCreate(h.Living(all.In)); create != nil {
+	if create := newestCreate(h.Living(all)); create != nil {
 		return create
 	}
 	return newestCreate(h.Living(merge.Any))
@@ -130,7 +130,7 @@ func newestCreate(ops []*engine.Operation) *engine.Operation {
 // Remains lists what the application shows of operations that a delete ends while something else keeps the object alive, and
 // that no correction takes back: opaque bytes that nothing replaces, and actions of which nothing tells what they have done.
 func Remains(h *merge.History, s Standing, d *engine.Operation) []*engine.Operation {
-	left := h.Living(s.Shown().Or(d).In)
+	left := h.Living(s.Shown().Or(d))
 	lives, last := merge.Within(left), lastAbsolute(left)
 	return slices.DeleteFunc(h.Living(s.Shows), func(o *engine.Operation) bool {
 		switch {

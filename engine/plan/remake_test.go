@@ -5,7 +5,6 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
-	"github.com/skerry/skerry/engine/tree"
 )
 
 func TestAVanishedObjectIsMadeAnewFromTheFold(t *testing.T) {
@@ -98,31 +97,6 @@ func TestNothingIsDoneWhereTheNameIsAnothers(t *testing.T) {
 	if step := Next(d.history, standing); step.Kind != StepHold {
 		t.Errorf("got %s", step.Kind)
 	}
-}
-
-// TestCreatesThatHaveLostTheirEffectMakeTheObject has two sites create one name, and an application that takes neither create
-// together with a change of the other's. What is left of both is the changes, and the object is there, also where it is made anew
-// and where it is made late.
-func TestCreatesThatHaveLostTheirEffectMakeTheObject(t *testing.T) {
-	a, b := newDesk("a"), newDesk("b")
-	all := []*Operation{a.issue(t, engine.TypeCreate, "/images", `{"name":"a"}`, 1), b.issue(t, engine.TypeCreate, "/images", `{"name":"b"}`, 1),
-		a.issue(t, engine.TypeMerge, "/images/{id}", `{"size":1}`, 2), b.issue(t, engine.TypeMerge, "/images/{id}", `{"kind":"x"}`, 2)}
-	facts := []engine.Fact{{Earlier: all[0].ID, Later: all[3].ID}, {Earlier: all[1].ID, Later: all[2].ID}}
-	late := newDesk("c")
-	for _, d := range []*desk{a, b, late} {
-		for _, f := range facts {
-			d.history.AddFact(f)
-		}
-		d.hears(t, all...)
-		d.lawful(t)
-	}
-	b.vanish()
-	b.catchUp(t)
-	b.lawful(t)
-	if want := `{"kind":"x","made":"by the application","size":1}`; string(tree.Compact(late.shows)) != want {
-		t.Errorf("it shows %s, want %s", tree.Compact(late.shows), want)
-	}
-	sameEverywhere(t, []*desk{a, b, late})
 }
 
 // TestADeleteThatLeavesWhatNothingTakesBack has a delete end one of two creates, whose opaque bytes are in the object that goes on.

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/tree"
 )
 
@@ -81,10 +80,9 @@ func playRules(t *rapid.T, k *Kind, requests []request) {
 		desks[i] = deskOf(engine.SiteID(rune('a'+i)), k)
 	}
 	var all []*Operation
-	var facts []engine.Fact
 	for n := range rapid.IntRange(1, 14).Draw(t, "steps") {
 		d := rapid.SampledFrom(desks).Draw(t, "site")
-		switch rapid.IntRange(0, 5).Draw(t, "what") {
+		switch rapid.IntRange(0, 4).Draw(t, "what") {
 		case 0, 1:
 			if len(all) == 0 {
 				continue
@@ -93,16 +91,6 @@ func playRules(t *rapid.T, k *Kind, requests []request) {
 			if rapid.Bool().Draw(t, "apply") {
 				d.catchUp(t)
 			}
-		case 2:
-			if len(all) < 2 || !rapid.Bool().Draw(t, "refuse") {
-				continue
-			}
-			a, b := rapid.SampledFrom(all).Draw(t, "earlier"), rapid.SampledFrom(all).Draw(t, "later")
-			if a.Type == engine.TypeDelete || b.Type == engine.TypeDelete {
-				continue
-			}
-			facts = append(facts, engine.Fact{Earlier: a.ID, Later: b.ID})
-			d.history.AddFact(facts[len(facts)-1])
 		default:
 			if o := d.issueAny(t, requests, n); o != nil {
 				all = append(all, o)
@@ -118,9 +106,6 @@ func playRules(t *rapid.T, k *Kind, requests []request) {
 			if rapid.IntRange(0, 9).Draw(t, "vanish") == 0 && d.shows != nil {
 				d.vanish()
 			}
-		}
-		for _, f := range facts {
-			d.history.AddFact(f)
 		}
 		d.catchUp(t)
 		d.lawful(t)
@@ -241,28 +226,6 @@ func TestAChangeReversesAConcurrentDeleteWhereUpdateWins(t *testing.T) {
 		d.lawful(t)
 		if want := `{"made":"by the application","name":"n","size":2}`; string(tree.Compact(d.shows)) != want {
 			t.Errorf("%s shows %s, want %s", d.site, tree.Compact(d.shows), want)
-		}
-	}
-}
-
-func TestAPairThatAnApplicationRefusesCountsAsTheLaterAlone(t *testing.T) {
-	a, b := newDesk("a"), newDesk("b")
-	b.hears(t, a.issue(t, engine.TypeCreate, "/images", `{"min":1,"max":9}`, 1))
-	low := a.issue(t, engine.TypeMerge, "/images/{id}", `{"max":3}`, 2)
-	high := b.issue(t, engine.TypeMerge, "/images/{id}", `{"min":5}`, 3)
-	a.history.Add(high)
-	b.hears(t, low) // it takes both, min over max
-	facts := []engine.Fact{{Earlier: low.ID, Later: high.ID}}
-	for _, d := range []*desk{a, b} {
-		d.history.AddFact(facts[0])
-		d.catchUp(t)
-		d.lawful(t)
-		if want := `{"made":"by the application","max":9,"min":5}`; string(tree.Compact(d.shows)) != want {
-			t.Errorf("%s shows %s, want %s", d.site, tree.Compact(d.shows), want)
-		}
-		lost := d.history.Whole(merge.Everything).Superseded
-		if len(lost) != 1 || lost[0].By != low.ID || lost[0].Over != high.ID || lost[0].Rule == "" {
-			t.Errorf("%s: superseded %+v", d.site, lost)
 		}
 	}
 }

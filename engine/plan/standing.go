@@ -31,8 +31,6 @@ type Standing struct {
 	// Undone reports whether the application has refused a settled delete, so that the object is still there, and nobody has
 	// decided that it stays. Nil: none.
 	Undone func(*engine.Operation) bool
-	// Executed reports whether the application shows what follows from a fact. Nil: it does for all.
-	Executed func(engine.Fact) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made here.
 	// Where what counts says that it exists, it is made anew.
 	Gone bool
@@ -63,8 +61,8 @@ func is(f func(*engine.Operation) bool, o *engine.Operation) bool { return f != 
 // Shows reports whether the application shows what o did, as long as it has the object at all.
 func (s Standing) Shows(o *engine.Operation) bool { return s.Settled(o) && !s.Void(o) }
 
-// Shown is what the application has been brought to, with all facts that are known.
-func (s Standing) Shown() merge.Pick { return merge.Pick{In: s.Shows} }
+// Shown is what the application has been brought to.
+func (s Standing) Shown() merge.Pick { return merge.Pick(s.Shows) }
 
 // Unmade reports whether an application has no object, though everything that is settled there says that it exists and nobody has decided
 // against it: it is to be made anew.
@@ -75,7 +73,7 @@ func (s Standing) Fold(h *merge.History) merge.Fold {
 	if s.Gone {
 		return h.Nothing()
 	}
-	return h.Fold(merge.Pick{In: s.Shows, Fact: s.Executed})
+	return h.Fold(s.Shows)
 }
 
 // Whole is what the applications of all parts of a cross resource show together; of another resource it is Fold.
@@ -83,7 +81,7 @@ func (s Standing) Whole(h *merge.History) merge.Fold {
 	if s.Gone {
 		return h.Nothing()
 	}
-	return h.Whole(merge.Pick{In: s.Shows, Fact: s.Executed})
+	return h.Whole(s.Shows)
 }
 
 // seeks reports whether o is a create that may have been done and has to be looked for, also where it counts as settled and
@@ -124,7 +122,7 @@ func (s Standing) target(h *merge.History, to merge.Pick, before merge.Fold) (me
 		if o == before.Absolute[path] || !s.Shows(o) {
 			continue
 		}
-		counting, _ := h.Effective(merge.Everything)
+		counting, _ := h.Effective(merge.Any)
 		if last := lastAbsolute(counting)[path]; last != nil && s.Shows(last) {
 			o = last
 		}

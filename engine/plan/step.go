@@ -46,8 +46,6 @@ type Step struct {
 	// Late says that StepRun sends an action that also sets what counts otherwise, because something else has set it. When it
 	// has run, that is to be recorded, so that Standing.Ran tells it, and Next corrects what it has set.
 	Late bool
-	// Facts are those that are executed here when the step is done.
-	Facts []engine.Fact
 	// Make is the create to send, for StepMake: the newest living one, with the fold as its body and its Edit. It is the
 	// caller's.
 	Make *engine.Operation

@@ -51,7 +51,7 @@ func (t *correct) answer(r *work, in *Answered) bool {
 			t.tries = 0
 			return t.begin(r)
 		}
-		if len(t.step.Operations) > 1 && len(t.step.Facts) == 0 { // it may want one of them and not another
+		if len(t.step.Operations) > 1 { // it may want one of them and not another
 			r.Apart = true
 			r.Certain(t.step.Operations...)
 			return true
@@ -136,9 +136,6 @@ func (t *correct) succeed(r *work, reply engine.Reply) {
 
 func (t *correct) fail(r *work, out engine.Outcome) {
 	step := t.step
-	if len(step.Facts) > 0 {
-		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
-	}
 	for _, o := range step.Operations {
 		r.attempt(o, engine.Reply{Status: out.Status}, nil)
 		r.Became(o.ID, out)

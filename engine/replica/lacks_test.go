@@ -60,7 +60,7 @@ func TestWhatIsMadeOrCorrectedWaitsAsWell(t *testing.T) {
 	}{
 		"made anew":            {plan.Step{Kind: plan.StepMake, Make: &engine.Operation{ID: "b-1", Body: []byte(`{"net":"n"}`)}}, true, `{"net":"n"}`},
 		"corrected":            {plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: edit}, true, `{"net":"n"}`},
-		"corrected by facts":   {plan.Step{Kind: plan.StepCorrect, Correction: edit}, true, `{"net":"n"}`},
+		"corrected by itself":  {plan.Step{Kind: plan.StepCorrect, Correction: edit}, true, `{"net":"n"}`},
 		"what counts no more":  {plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: edit, Void: true}, false, ""},
 		"what is there by now": {plan.Step{Kind: plan.StepVacuous, Operations: []*engine.Operation{o}}, false, ""},
 	} {

@@ -126,11 +126,6 @@ func (r *work) stepDone(step plan.Step, ops []*engine.Operation, local engine.Lo
 	for _, o := range step.Voided {
 		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
 	}
-	if len(step.Facts) > 0 {
-		r.Me.Shown = nil
-		r.Me.Executed = append(slices.Clip(r.Me.Executed), step.Facts...)
-		r.Changed()
-	}
 	if step.Kind == plan.StepMake {
 		r.Mine.Made++
 		r.Me.Shown = nil

@@ -264,7 +264,7 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		t.sent, t.deletes = true, true
 		return r.call(call)
 	}
-	fold := r.History.Fold(merge.Everything)
+	fold := r.History.Fold(merge.Any)
 	edit := tree.Missing(r.Kind, r.History.Nothing().Difference(fold), in.Presented.Body)
 	if edit.Empty() {
 		return t.joined(r, t.local)
@@ -323,7 +323,7 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 		lost.Join(t.lost.Settled)
 	}
 	left := t.remnant
-	r.SayOnly(engine.Status{Settled: r.History.Complete(), Executed: r.History.Facts()})
+	r.SayOnly(engine.Status{Settled: r.History.Complete()})
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}
@@ -361,7 +361,7 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 
 // putAgain has the opaque bytes that count put in their place once more: no representation shows whether they are there.
 func (t *rejoin) putAgain(r *work) {
-	bytes := r.History.Whole(merge.Everything).Absolute
+	bytes := r.History.Whole(merge.Any).Absolute
 	for _, path := range slices.Sorted(maps.Keys(bytes)) {
 		r.Became(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}

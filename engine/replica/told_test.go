@@ -97,10 +97,6 @@ func tellEntry(e engine.Entry) string {
 		r := engine.Replica{}
 		must(engine.Decode(e.Value, &r))
 		return fmt.Sprintf("calls it %s", r.Local)
-	case engine.MapFacts:
-		f := engine.Fact{}
-		must(engine.Decode(e.Value, &f))
-		return fmt.Sprintf("does not take %s with %s", f.Earlier, f.Later)
 	case engine.MapDecisions:
 		d := engine.Decision{}
 		must(engine.Decode(e.Value, &d))
@@ -214,5 +210,5 @@ func (s *site) folds(key string) string {
 	if r == nil {
 		return ""
 	}
-	return string(r.History.Whole(merge.Everything).Representation())
+	return string(r.History.Whole(merge.Any).Representation())
 }

@@ -59,7 +59,7 @@ func orderConflicts(v *view.View) []engine.Conflict {
 		return nil
 	}
 	var list []engine.Conflict
-	for _, l := range v.History.Whole(merge.Everything).Superseded {
+	for _, l := range v.History.Whole(merge.Any).Superseded {
 		if l.Rule != merge.ByPlace {
 			continue
 		}
@@ -128,7 +128,7 @@ func outcomeConflicts(v *view.View) []engine.Conflict {
 				continue
 			}
 			if fold == nil {
-				f := v.History.Whole(merge.Everything)
+				f := v.History.Whole(merge.Any)
 				fold, living = &f, merge.Within(v.History.Living(merge.Any))
 			}
 			if matters(v, s, o, out, living, fold) {

@@ -14,7 +14,7 @@ import (
 
 // LostValues are the values that were lost to concurrent, later operations and that nobody has set again. The slice is the caller's.
 func LostValues(v *view.View) []engine.Superseded {
-	fold := v.History.Whole(merge.Everything)
+	fold := v.History.Whole(merge.Any)
 	shown := fold.Paths()
 	return slices.DeleteFunc(slices.Clone(fold.Superseded), func(l engine.Superseded) bool { return bytes.Equal(l.Value, shown[l.Path]) })
 }

@@ -46,7 +46,7 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	}
 	switch {
 	case exists && (v.Kind.Label != "" || len(v.Kind.Refs) > 0):
-		fold := v.History.Whole(merge.Everything)
+		fold := v.History.Whole(merge.Any)
 		row.Label, row.Relations = fold.Label(v.Kind), relations(v, fold)
 	case !exists:
 		row.Relations = parts(v)
@@ -277,7 +277,7 @@ func spreadOut(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus) {
 	if v.About.Collaboration != engine.Cross {
 		return
 	}
-	whole, parts := v.History.Whole(merge.Everything), v.Placement().Parts
+	whole, parts := v.History.Whole(merge.Any), v.Placement().Parts
 	for i, part := range parts {
 		for _, s := range part {
 			st := sites[s]
@@ -315,7 +315,7 @@ func parts(v *view.View) []engine.Relation {
 	if !slices.ContainsFunc(v.Kind.Refs, composes) {
 		return nil
 	}
-	was := v.History.Whole(merge.Pick{In: func(o *engine.Operation) bool { return o.Type != engine.TypeDelete }})
+	was := v.History.Whole(func(o *engine.Operation) bool { return o.Type != engine.TypeDelete })
 	return slices.DeleteFunc(relations(v, was), func(r engine.Relation) bool { return r.Type != engine.RelationComposition })
 }
 

@@ -160,8 +160,8 @@ func undo(v *View, shown func(*engine.Operation) bool) {
 	noted := func(o *engine.Operation) bool {
 		return slices.ContainsFunc(v.Mine.Undo, func(u Undone) bool { return u.Operation.ID == o.ID && u.Line == o.Line })
 	}
-	counts := merge.Pick{In: func(o *engine.Operation) bool { return !void(v, o) }}
-	exists := v.History.Exists(counts.In)
+	counts := merge.Pick(func(o *engine.Operation) bool { return !void(v, o) })
+	exists := v.History.Exists(counts)
 	var bytes map[string]*engine.Operation
 	for _, o := range Void(v) {
 		if !shown(o) || noted(o) {

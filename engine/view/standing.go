@@ -19,10 +19,9 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 	local := v.LocalAt(site)
 	s := plan.Standing{
 		Settled: settled, Void: none, Blocked: none, Refused: none,
-		Executed: func(f engine.Fact) bool { return slices.Contains(st.Executed, f) },
-		Gone:     local == "",
-		Lossy:    site == v.Self && brings(v) || adopts(outcomes),
-		Yields:   v.Yields(site),
+		Gone:   local == "",
+		Lossy:  site == v.Self && brings(v) || adopts(outcomes),
+		Yields: v.Yields(site),
 	}
 	if len(outcomes) > 0 { // as a rule there is nothing to tell
 		tell(&s, outcomes)
@@ -79,21 +78,11 @@ func (v *View) Yields(s engine.SiteID) bool {
 // Quiet reports whether everything known is settled at a site and there is an object, so that what its application shows can
 // be compared.
 func (v *View) Quiet(s engine.SiteID) bool {
-	if !v.Holds(s) || v.LocalAt(s) == "" || unexecuted(v, s) {
+	if !v.Holds(s) || v.LocalAt(s) == "" {
 		return false
 	}
 	settled := v.SettledAt(s)
 	return !slices.ContainsFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !settled.Has(o) })
-}
-
-// unexecuted reports whether a fact counts that a site's application does not follow yet.
-func unexecuted(v *View, s engine.SiteID) bool {
-	facts := v.History.Facts()
-	if len(facts) == 0 {
-		return false
-	}
-	done := v.At(s).Executed
-	return slices.ContainsFunc(facts, func(f engine.Fact) bool { return v.History.Counts(f) && !slices.Contains(done, f) })
 }
 
 // IsVoid reports whether nothing is to come of an operation any more, as far as this site knows.

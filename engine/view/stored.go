@@ -135,7 +135,6 @@ func (v *View) Have() engine.Have {
 // Foundation is what is kept of epochs that are over: the checkpoint, and what else of them still counts.
 type Foundation struct {
 	Checkpoint merge.Checkpoint                 `cbor:"1,keyasint"`
-	Facts      []engine.Fact                    `cbor:"2,keyasint,omitempty"`
 	Decisions  []engine.Decision                `cbor:"3,keyasint,omitempty"`
 	Contents   map[engine.SiteID][]engine.Inner `cbor:"4,keyasint,omitempty"`
 	Replicas   map[engine.SiteID]engine.Replica `cbor:"5,keyasint,omitempty"`
@@ -148,11 +147,6 @@ func (v *View) Found() (*Foundation, []byte, error) {
 		Replicas: map[engine.SiteID]engine.Replica{}}
 	for site, said := range v.Said {
 		f.Replicas[site] = said.Replica
-	}
-	for _, fact := range v.History.Facts() {
-		if v.History.Counts(fact) {
-			f.Facts = append(f.Facts, fact)
-		}
 	}
 	b := engine.Encode(f)
 	if len(b) > engine.MaxCheckpoint {
@@ -172,9 +166,6 @@ func (v *View) Begin(b []byte) error {
 	}
 	v.let(f.Writers...)
 	v.History.Stand(&f.Checkpoint)
-	for _, fact := range f.Facts {
-		v.History.AddFact(fact)
-	}
 	for _, d := range f.Decisions {
 		v.Decisions.take(d)
 	}

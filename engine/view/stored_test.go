@@ -27,7 +27,7 @@ func TestFoundation(t *testing.T) {
 	if err := v.Begin(b); err != nil {
 		t.Fatal(err)
 	}
-	x, y := a.History.Whole(merge.Everything), v.History.Whole(merge.Everything)
+	x, y := a.History.Whole(merge.Any), v.History.Whole(merge.Any)
 	if string(x.Representation()) != string(y.Representation()) || len(y.Superseded) != 1 {
 		t.Errorf("it amounts to %s, %d values lost; want %s", y.Representation(), len(y.Superseded), x.Representation())
 	}

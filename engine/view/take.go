@@ -100,12 +100,6 @@ func (v *View) takeEntry(e *Epoch, line engine.Line, change uint64, entry engine
 		if in.after(v.Said[author].in) {
 			v.Said[author] = Said{r, in}
 		}
-	case engine.MapFacts:
-		var f engine.Fact
-		if err := engine.Decode(entry.Value, &f); err != nil {
-			return err
-		}
-		v.History.AddFact(f)
 	case engine.MapDecisions:
 		var d engine.Decision
 		if err := engine.Decode(entry.Value, &d); err != nil {

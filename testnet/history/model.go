@@ -13,9 +13,8 @@ import (
 // model is what the operations of one resource amount to, written down once more from the rules alone (docs/resolution.md), slowly and
 // plainly: nothing of package merge is used.
 type model struct {
-	kind  *engine.Kind
-	ops   []*engine.Operation // in the order that counts
-	facts map[engine.Fact]bool
+	kind *engine.Kind
+	ops  []*engine.Operation // in the order that counts
 	// places are where an operation stands: in more than one line where a site was set back.
 	places map[operationOf][]*engine.Operation
 }
@@ -153,7 +152,7 @@ func (m *model) counting() (list []*engine.Operation) {
 				return false
 			}
 			r := m.rule(o, w)
-			return m.facts[engine.Fact{Earlier: o.ID, Later: w.ID}] || r != nil && r.Take == engine.TakeOne ||
+			return r != nil && r.Take == engine.TakeOne ||
 				r == nil && o.Type == engine.TypeAbsolute && w.Type == engine.TypeAbsolute && o.Path == w.Path
 		})
 		if !loses {

@@ -71,7 +71,7 @@ func (c *checker) model(row engine.ResourceRow) *model {
 	if m := c.models[row.Document]; m != nil {
 		return m
 	}
-	m := &model{kind: c.w.Kind(row.Kind), facts: map[engine.Fact]bool{}, places: map[operationOf][]*engine.Operation{}}
+	m := &model{kind: c.w.Kind(row.Kind), places: map[operationOf][]*engine.Operation{}}
 	own := map[*engine.Change]bool{} // those that nobody but their author has ever had
 	lines := map[lineOf]map[uint64]map[[32]byte]*engine.Change{}
 	for _, mine := range []bool{false, true} {
@@ -123,11 +123,6 @@ type lineOf struct {
 func (c *checker) entry(m *model, of *engine.Change, e engine.Entry, mine bool) {
 	var err error
 	switch e.Map {
-	case engine.MapFacts:
-		var f engine.Fact
-		if err = engine.Decode(e.Value, &f); err == nil {
-			m.facts[f] = true
-		}
 	case engine.MapOperations:
 		o := &engine.Operation{Line: of.Line, Origin: of.Author(), Epoch: of.Epoch}
 		if err = engine.Decode(e.Value, o); err == nil && !c.w.isLost(o.ID) && !(mine && len(m.places[idOf(o)]) > 0) { // its site has let go of it, and issued it again

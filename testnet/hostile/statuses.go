@@ -54,7 +54,6 @@ func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 				s.Settled[engine.Line(fmt.Sprint("nobody", i))] = 1
 			}
 		},
-		func(s *engine.Status) { s.Executed = slices.Repeat([]engine.Fact{{Earlier: "a", Later: "b"}}, 300) },
 		func(s *engine.Status) {
 			s.Shown = &engine.Shown{Hash: "x", Fold: "y", Steady: true, Since: math.MaxInt64}
 		},

@@ -37,7 +37,7 @@ func folding() []mutant {
 		// What somebody has done on purpose after something else undoes that, by a rule for what is done at the same time.
 		{"a rule is applied to what has seen the other", []edit{
 			{"engine/merge/living.go", "if before(o, w) { // and", "if false { // and"},
-			{"engine/merge/living.go", "case !refused && !one && !sameBytes, before(o, w):", "case !refused && !one && !sameBytes:"},
+			{"engine/merge/living.go", "case !one && !sameBytes, before(o, w):", "case !one && !sameBytes:"},
 		}, "engine/plan", "TestALaterChangeTakesThePlaceOfOpaqueBytes"},
 		// A site corrects its application to values that nobody has set together.
 		{"a fold goes on from any other", []edit{

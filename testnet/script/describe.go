@@ -103,10 +103,6 @@ func (w *world) entry(c *engine.Change, e engine.Entry) string {
 		var r engine.Replica
 		read(&r)
 		text = "has it as " + string(r.Local)
-	case engine.MapFacts:
-		var f engine.Fact
-		read(&f)
-		text = fmt.Sprintf("does not take %s together with %s", f.Earlier, f.Later)
 	case engine.MapDecisions:
 		var d engine.Decision
 		read(&d)
