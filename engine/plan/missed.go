@@ -63,8 +63,10 @@ func Unfinished(h *merge.History, s Standing) func(*engine.Operation) bool {
 	return func(o *engine.Operation) bool { return reversed(o) || missed(o) }
 }
 
-// undelete brings the application to what it is to show now that some deletes that it has done are void.
+// undelete brings the application to what it is to show now that some deletes that it has done are void, those of one user after those of another.
 func undelete(h *merge.History, s Standing, void []*engine.Operation) Step {
+	first := void[0]
+	void = slices.DeleteFunc(void, func(o *engine.Operation) bool { return !s.together(first, o) })
 	before := s.Fold(h)
 	after, again := s.target(h, merge.Pick(s.Shows).But(void...), before)
 	step := Step{Kind: StepVacuous, Operations: void, Voided: void, Again: again}
