@@ -67,6 +67,9 @@ type Chronicle struct {
 
 	mu   sync.Mutex // held while cuts are changed
 	open []*Cut     // those that go on
+
+	dayMu sync.Mutex
+	day   []Span // the minutes as they were read last, which all who look at a page share; nil: they are to be read
 }
 
 // New returns what is remembered in c.Store; Run goes on with it.
@@ -221,7 +224,11 @@ func (c *Chronicle) put(ctx context.Context, shelf string, s Span) error {
 	if err != nil {
 		return err
 	}
-	return c.Store.PutRecord(ctx, shelf, keyOf(s.Begin), b)
+	err = c.Store.PutRecord(ctx, shelf, keyOf(s.Begin), b)
+	c.dayMu.Lock()
+	defer c.dayMu.Unlock()
+	c.day = nil
+	return err
 }
 
 // each reads spans from a time on, in order or the last first.
@@ -241,9 +248,23 @@ func (c *Chronicle) each(ctx context.Context, shelf string, from time.Time, limi
 }
 
 // Day returns the minutes of the last day, oldest first; those in which the agent did not run are missing.
-func (c *Chronicle) Day(ctx context.Context) (list []Span, err error) {
-	err = c.each(ctx, minutes, c.Now().Add(-24*time.Hour), 2*60*24, false, func(s Span) { list = append(list, s) })
-	return list, err
+// Nobody changes what they share.
+func (c *Chronicle) Day(ctx context.Context) ([]Span, error) {
+	c.dayMu.Lock()
+	defer c.dayMu.Unlock()
+	from := c.Now().Add(-24 * time.Hour)
+	if c.day == nil {
+		list := []Span{}
+		if err := c.each(ctx, minutes, from, 2*60*24, false, func(s Span) { list = append(list, s) }); err != nil {
+			return nil, err
+		}
+		c.day = list
+	}
+	first := 0
+	for first < len(c.day) && c.day[first].Begin.Before(from) {
+		first++
+	}
+	return c.day[first:], nil
 }
 
 // Month returns likewise the hours of the last thirty days, and as much as there is of the one that goes on.

@@ -64,6 +64,7 @@ type sitesModel struct {
 	Uses    string
 	// Zone and ZoneSites are what a form said that was refused, WrongZone why.
 	Zone, ZoneSites, WrongZone string
+	Day                        api.History // what the sites had left to do in the last day
 }
 
 func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
@@ -81,6 +82,9 @@ func (p *Page) showSites(c echo.Context, status int, m sitesModel) error {
 	}
 	d, err := p.api.Distances(here)
 	if err != nil {
+		return p.Fail(c, err)
+	}
+	if m.Day, err = p.api.History(c.Request().Context(), "day"); err != nil {
 		return p.Fail(c, err)
 	}
 	return render(c, status, sitesView(f, sites, pairsOf(d), p.api.Zones(), p.api.Invitations(), m))

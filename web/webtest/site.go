@@ -126,6 +126,17 @@ func (s *Site) AddMember(name engine.SiteName, id engine.SiteID, st engine.SiteS
 	s.status[id] = st
 }
 
+// SetBulletin has a site tell how it is.
+func (s *Site) SetBulletin(site engine.SiteID, b *engine.Bulletin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.members {
+		if s.members[i].ID == site {
+			s.members[i].Bulletin = b
+		}
+	}
+}
+
 // SetVersion says which version of the application a site has told of.
 func (s *Site) SetVersion(site engine.SiteName, version string) {
 	s.mu.Lock()
