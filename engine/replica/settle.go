@@ -60,7 +60,7 @@ func (t *settle) begin(r *work) bool {
 	case marks:
 		t.phase = settleFinds
 		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: flight.FirstKey(r.View, o)})
-	case o.Type == engine.TypeCreate && r.Kind.Natural(), !f.Creates && f.Shown != nil && merge.Effect(r.Kind, o) != nil:
+	case o.Type == engine.TypeCreate && r.Kind.Natural(), !f.Creates && (f.Shown != nil || !plan.NeedsBefore(r.Kind, o)) && merge.Effect(r.Kind, o) != nil:
 		t.phase = settleLooks
 		return r.call(r.readCall(t.local))
 	}
