@@ -79,6 +79,7 @@ var needs = map[string]auth.Role{
 	"GET /api/v1/mesh/isolation":          auth.Viewer,
 	"POST /api/v1/mesh/isolation":         auth.Admin,
 	"GET /api/v1/tokens":                  auth.Viewer, // one's own
+	"POST /api/v1/links":                  auth.Admin,
 	"POST /api/v1/tokens":                 auth.Viewer, // of no more than one's own role
 	"DELETE /api/v1/tokens/:id":           auth.Viewer, // one's own
 	"GET /api/v1/audit":                   auth.Admin,

@@ -221,7 +221,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Mesh, transport, 0)))
 	traffic, operator := a.core.Traffic(), a.core.Operator()
 	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
-	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Own: cfg.API.Own, Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
+	if a.guard, err = auth.New(auth.Config{Accounts: cfg.API.Accounts, Own: onlyOwn(cfg.API, a.log), Store: a.store.Shelves(), Secret: a.vault.Derive("browsers"), Now: time.Now}); err != nil {
 		return err
 	}
 	limits := request.Limits{Body: cfg.Limits.Body, List: cfg.Limits.AskTimeout,
@@ -491,6 +491,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.ready.set(nil)
 	a.tellManager(daemon.SdNotifyReady)
 	a.log.Info("agent is up", "api", a.cfg.API.URL(), "peer", string(a.core.Mesh.Self()), "mesh", a.core.Mesh.MeshID())
+	if a.life.Opens != nil && !a.guard.NeedsLogin() {
+		if secret, _, err := a.guard.Link(); err == nil {
+			a.life.Opens(a.cfg.API.URL() + auth.OncePath + secret)
+		}
+	}
 	err := fronts.Wait()
 	a.ready.set(errors.New("the agent is stopping"))
 	leaving.Wait()

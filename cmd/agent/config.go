@@ -75,9 +75,10 @@ type API struct {
 	// Accounts [api.accounts] is the file of those who may log in, which "skerry accounts" writes; it is read anew for each use.
 	// It needs TLS. Default empty: nobody needs to log in, and whoever reaches the address may do everything.
 	Accounts string
-	// Own [api.loopback] is open, the default, or user, for which this is true: where nobody needs to log in, only processes of the agent's
-	// user, and of root, are let in without a token. With open whoever is on the machine is.
-	Own bool
+	// Loopback [api.loopback] is user or open. With user, where nobody needs to log in, only processes of the agent's user, and of root, are let
+	// in without a token; with open whoever is on the machine is. Default user, where the kernel tells whose a connection is, as Linux does;
+	// elsewhere open.
+	Loopback string
 	// TrustedProxies [api.trusted_proxies] are addresses or networks of proxies in front of it, which say in X-Forwarded-For who asks: logins are
 	// slowed down, and the audit trail written, by that. Default none.
 	TrustedProxies []netip.Prefix

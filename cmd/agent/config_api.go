@@ -29,7 +29,7 @@ func (r *configReader) api(v strictyaml.Value) {
 		c.Hosts = append(c.Hosts, readHost(h))
 	}
 	if v := m.Optional("loopback"); v.Present() {
-		if c.Own = v.Choice("open", "user") == "user"; c.Own && accounts.Present() {
+		if c.Loopback = v.Choice("open", "user"); c.Loopback == "user" && accounts.Present() {
 			v.Problem(`with "accounts" everybody logs in, also on loopback`)
 		}
 	}

@@ -124,7 +124,7 @@ func startWith(t *testing.T, folder, name string, application *shelf, more, serv
 site: %s
 data_dir: ./data
 application: ./app.yaml
-api: {listen: "127.0.0.1:0"}
+api: {listen: "127.0.0.1:0", loopback: open} # tests hand requests in without a connection
 mesh: {listen: [/ip4/127.0.0.1/tcp/0]%s}
 services: {shelf: {listen: "127.0.0.1:0", upstream: %q, credentials: {token_file: token}%s}}
 %s

@@ -27,6 +27,8 @@ type Life struct {
 	Successor func() *exec.Cmd
 	// StandBy waits until no other agent uses the data directory, and opens nothing before.
 	StandBy bool
+	// Opens is told of a link that lets one browser in, once the agent is up, where nobody has an account; nil: nobody is.
+	Opens func(link string)
 }
 
 const (

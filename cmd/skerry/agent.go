@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -20,7 +21,7 @@ type agentCommand struct {
 
 func (agentCommand) Help() string {
 	return `Runs until SIGTERM or SIGINT comes, lets requests under way finish, and exits with 0.
-The log goes to standard error.
+The log goes to standard error. On a terminal, and where nobody has an account, it prints a link that opens the page.
 
 On SIGHUP it starts itself anew, with the program and the configuration as they are now. The new process takes over the listeners and the
 clients, and this one ends when what it has under way has. Where the new one does not come up, the log says why and this one goes on.
@@ -43,8 +44,16 @@ func (c agentCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return listProblems(err)
 	}
-	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, cfg.Log),
-		siteagent.Life{Inherited: inherited, Renew: renew, Successor: again, StandBy: c.StandBy}))
+	life := siteagent.Life{Inherited: inherited, Renew: renew, Successor: again, StandBy: c.StandBy}
+	if _, terminal := screenOf(p.out, os.Getenv); terminal { // and in no log, which others may read
+		life.Opens = func(link string) { fmt.Fprintln(p.out, opens(link)) }
+	}
+	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, cfg.Log), life))
+}
+
+// opens says what a link is for.
+func opens(link string) string {
+	return "This link opens the page in any browser on this machine, once, within ten minutes: " + link
 }
 
 // again runs the same command with the program that is in this one's place now.

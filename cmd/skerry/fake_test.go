@@ -310,6 +310,10 @@ func startFake() *fakeAgent {
 		w.WriteHeader(http.StatusCreated)
 		a.answer(w, m{"id": "5d0c1f9e22a4b871", "name": "metrics", "role": "viewer", "account": "", "token": "skt_secret", "created_at": before(0), "expires_at": before(-720 * time.Hour)})
 	})
+	mux.HandleFunc("POST /api/v1/links", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		a.answer(w, m{"path": "/login?once=secret", "expires_at": before(-10 * time.Minute)})
+	})
 	mux.HandleFunc("DELETE /api/v1/tokens/{id}", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("POST /api/v1/sites/{name}/{how}", func(w http.ResponseWriter, r *http.Request) {
 		for _, s := range a.sites {

@@ -56,6 +56,7 @@ type commands struct {
 	Invite     inviteCommand        `cmd:"" help:"Print an invitation for a new site."`
 	Hooks      hooksCommand         `cmd:"" help:"List the addresses that events are pushed to, add or remove one."`
 	Tokens     tokensCommand        `cmd:"" help:"List the tokens of programs, make one or revoke one."`
+	Open       openCommand          `cmd:"" help:"Print a link that lets one browser in to a site's page, once."`
 	Audit      auditCommand         `cmd:"" help:"List who has changed what at this site, or verify that list."`
 	Accounts   accountsCommand      `cmd:"" help:"List, add or remove those who may log in to a site."`
 	Catalog    catalogCommand       `cmd:"" help:"Work with the description of an application."`

@@ -76,6 +76,10 @@ func standIn(config string) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /api/v1/links", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, `{"path":"/login?once=secret"}`)
+	})
 	mux.HandleFunc("POST /api/v1/invitations", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id":"1","token":"skr1:good"}`)
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 // describe prints where everything is and what can be tried.
-func describe(out io.Writer, dir string, a *application, members []*member, replaced []string, fresh bool) {
+func describe(out io.Writer, dir string, a *application, members []*member, links []string, replaced []string, fresh bool) {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "SITE\tDASHBOARD\t%s\n", strings.ToUpper(strings.Join(a.services, "\t")))
@@ -25,6 +25,10 @@ func describe(out io.Writer, dir string, a *application, members []*member, repl
 		fmt.Fprintln(w)
 	}
 	_ = w.Flush() // as with every line printed here, there is nobody to tell when the terminal is gone
+	fmt.Fprintln(out, "\nOne of these opens a page in a browser of another account or in a container, once, within ten minutes:")
+	for _, l := range links {
+		fmt.Fprintln(out, "    "+l)
+	}
 	for _, r := range replaced {
 		fmt.Fprintln(out, "note: "+r)
 	}

@@ -122,7 +122,15 @@ func (c *Start) run(ctx context.Context, program string, out io.Writer) (err err
 	if err := s.publish(lock); err != nil {
 		return err
 	}
-	describe(out, dir, a, members, p.replace, c.Data == "")
+	var links []string
+	for _, m := range members {
+		var link struct{ Path string }
+		if err := m.Client().Call(ctx, http.MethodPost, "/api/v1/links", struct{}{}, &link); err != nil {
+			return err
+		}
+		links = append(links, m.Client().Base+link.Path)
+	}
+	describe(out, dir, a, members, links, p.replace, c.Data == "")
 	watch(ctx, members, out)
 	fmt.Fprintln(out, "\nStopping …")
 	return nil

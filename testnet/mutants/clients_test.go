@@ -3,6 +3,13 @@ package mutants
 // ofClients are faults in what keeps clients apart.
 func ofClients() []mutant {
 	return []mutant{
+		// A link that was read over a shoulder lets its reader in.
+		{"a link counts more than once", []edit{
+			{"web/auth/once.go", "o.left = append(o.left[:i], o.left[i+1:]...)", ""},
+		}, "web", "TestALinkLetsOneBrowserIn"},
+		{"a link counts for ever", []edit{
+			{"web/auth/once.go", "return now.Before(l.expires)", "return l.expires.After(l.expires.Add(-1))"},
+		}, "web", "TestALinkLetsOneBrowserIn"},
 		// Whoever guesses an id has another's requests, and their token, come to a site of their choice.
 		{"ids count for everybody", []edit{
 			{"web/intercept/handler.go", "h.Correlations.IDs(r.Header, q.Shown())", "h.Correlations.IDs(r.Header, \"\")"},

@@ -77,6 +77,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/hooks/:id/deliveries", a.getDeliveries)
 	g.GET("/tokens", told(a.Tokens))
 	g.POST("/tokens", posted(http.StatusCreated, a.MakeToken))
+	g.POST("/links", posted(http.StatusCreated, a.MakeLink))
 	g.DELETE("/tokens/:id", removed("id", a.revokeToken))
 }
 

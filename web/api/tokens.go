@@ -25,6 +25,21 @@ type TokenRequest struct {
 	Expires string `json:"expires"` // a Go duration; empty: 720h
 }
 
+// Link lets one browser in where nobody has an account, once. Path is where, on this agent's address.
+type Link struct {
+	Path      string    `json:"path"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// LinkRequest asks for a link. It has nothing to say.
+type LinkRequest struct{}
+
+// MakeLink makes a link.
+func (a *API) MakeLink(context.Context, LinkRequest) (Link, error) {
+	secret, expires, err := a.Auth.Link()
+	return Link{auth.OncePath + secret, expires}, err
+}
+
 // MakeToken makes a token for the principal of ctx.
 func (a *API) MakeToken(ctx context.Context, r TokenRequest) (Token, error) {
 	role, err := auth.ParseRole(r.Role)

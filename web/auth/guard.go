@@ -46,6 +46,7 @@ type Guard struct {
 	secret   []byte
 	now      func() time.Time
 	attempts *attempts
+	once     once
 	hashing  chan struct{} // a slot for each password that is being checked: each takes 19 MiB
 }
 
@@ -75,12 +76,12 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	if p, ok, err := g.Token(r); ok || err != nil {
 		return p, err
 	}
-	secret, known := takeCookies(r)
+	secret, known, local := takeCookies(r)
 	if !g.NeedsLogin() {
-		if g.own && !isOwn(r) {
-			return Principal{}, nil
+		if !g.own || isOwn(r) {
+			return Principal{Role: Admin, By: ByLoopback}, nil
 		}
-		return Principal{Role: Admin, By: ByLoopback}, nil
+		return g.session(r, local)
 	}
 	if secret == "" {
 		return Principal{known: known}, nil
@@ -90,6 +91,18 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 		p, err = Principal{}, nil
 	}
 	p.known = known
+	return p, err
+}
+
+// session is the session of somebody who was let in by a link, where nobody has an account; anyone's where there is none.
+func (g *Guard) session(r *http.Request, secret string) (Principal, error) {
+	if secret == "" {
+		return Principal{}, nil
+	}
+	p, err := g.find(r.Context(), secret, BySession)
+	if errors.Is(err, errKey) || err == nil && p.Account != "" { // of before, when there were accounts
+		return Principal{}, nil
+	}
 	return p, err
 }
 
@@ -124,8 +137,8 @@ func (g *Guard) Still(ctx context.Context) error {
 }
 
 // takeCookies takes the agent's own cookies out of r's header.
-func takeCookies(r *http.Request) (secret, known string) {
-	cookies := r.Cookies()
+func takeCookies(r *http.Request) (secret, known, local string) {
+	cookies, name := r.Cookies(), localName(r.Host)
 	r.Header.Del("Cookie")
 	for _, c := range cookies {
 		switch c.Name {
@@ -133,11 +146,15 @@ func takeCookies(r *http.Request) (secret, known string) {
 			secret = c.Value
 		case KnownCookie:
 			known = c.Value
+		case name:
+			local = c.Value
 		default:
-			r.AddCookie(c)
+			if !isLocal(c.Name) {
+				r.AddCookie(c)
+			}
 		}
 	}
-	return secret, known
+	return secret, known, local
 }
 
 // TooSoon is the error of who has tried too often; they may try again after Wait.
@@ -233,11 +250,15 @@ func (g *Guard) check(ctx context.Context, name, password string) (Account, erro
 }
 
 // Logout ends the session of a request and returns the cookie that makes a browser forget it.
-func (g *Guard) Logout(ctx context.Context, p Principal) (*http.Cookie, error) {
+func (g *Guard) Logout(ctx context.Context, p Principal, host string) (*http.Cookie, error) {
 	if p.By != BySession {
 		return cookie(Cookie, "", -1), nil
 	}
-	return cookie(Cookie, "", -1), g.each(ctx, func(at string, k Key) error {
+	gone := cookie(Cookie, "", -1)
+	if !g.NeedsLogin() {
+		gone = localCookie(host, "", -1)
+	}
+	return gone, g.each(ctx, func(at string, k Key) error {
 		if k.By != BySession || k.ID != p.Key {
 			return nil
 		}
