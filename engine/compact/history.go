@@ -75,7 +75,7 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 func touchedWithin(v *view.View, stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
-		if stable.Has(o.Line, o.Number) && (v.Touched[o.ID] || o.Blob != nil && !v.History.Base().Has(o)) {
+		if stable.Has(o.Line, o.Number) && (v.Touched[o.ID] || uncertain(v, o) || o.Blob != nil && !v.History.Base().Has(o)) {
 			rows[o] = row(o)
 		}
 	}
@@ -87,10 +87,28 @@ func keepRows(v *view.View, rows map[*engine.Operation]engine.OperationRow) {
 	for o, row := range rows {
 		if v.History.Get(o.ID) == nil {
 			row.NeedsBlob = NeedsBlob(v, o)
+			closes(&row)
 			v.Folded = append(v.Folded, row)
 		}
 	}
 	slices.SortFunc(v.Folded, func(a, b engine.OperationRow) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// uncertain reports whether nobody knows of a site whether an operation has run there.
+func uncertain(v *view.View, o *engine.Operation) bool {
+	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].State == engine.StateUncertain })
+}
+
+// closes has the row of an operation that is not there any more ask nobody: no decision can be taken about it.
+func closes(row *engine.OperationRow) {
+	row.State = engine.StateSuperseded
+	for s, st := range row.Sites {
+		if st.State == engine.StateUncertain {
+			st.State, st.Error = engine.StateSuperseded, "nobody has decided whether it ran, and all sites have gone on: "+st.Error
+			row.Sites[s] = st
+		}
+		row.State = row.State.Worse(st.State)
+	}
 }
 
 // undone tells of what this site has settled what its application has still to be brought to.
