@@ -1,6 +1,7 @@
 package engine
 
-// PeerCall is one thing that the agent of one site may ask of another's. PeerCalls lists all of them: what is not there is not served.
+// PeerCall is one thing that the agent of one site may ask of another's. PeerCalls lists all of them: what is not there is not served. What
+// libp2p itself says on the way to a connection is none: relays for members, and how two make a hole in their NATs (p2p/relay.go, punch.go).
 type PeerCall struct {
 	// Name is a protocol, a route of the API, or one of the names below for a request that is passed on for a service.
 	Name string

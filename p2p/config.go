@@ -23,6 +23,12 @@ type Config struct {
 	Listen []string
 	// Peers are multiaddresses with /p2p/ID of members, tried beside the addresses that members publish.
 	Peers []string
+	// Announce are further addresses at which others reach this site: multiaddresses, or DNS names, each of which stands
+	// for one address for each of Listen.
+	Announce []string
+	// Relay lets members talk to each other through this site that cannot reach each other. What passes is encrypted
+	// between those two.
+	Relay bool
 	// Log receives what an operator should know. Default: nothing is logged.
 	Log *slog.Logger
 	// OnStatus is told when the way to another member opens (up) or closes. It is called from the goroutine that
@@ -60,6 +66,9 @@ func (c *Config) validate() (listen []multiaddr.Multiaddr, peers []peer.AddrInfo
 			continue
 		}
 		listen = append(listen, a)
+	}
+	if _, err := announced(c.Announce, listen); err != nil {
+		errs = append(errs, err)
 	}
 	for _, text := range c.Peers {
 		a, err := peer.AddrInfoFromString(text)

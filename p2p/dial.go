@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
-	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/multiformats/go-multiaddr"
 )
 
@@ -114,28 +112,33 @@ func (l *link) connect(ctx context.Context) {
 	}
 }
 
-// dial connects once. A site that refuses this one lets the connection succeed and closes it: what counts is that it
-// still stands when the other side has introduced itself.
+// dial connects once: to the member itself or, where that fails, through one that relays.
 func (l *link) dial(ctx context.Context) error {
 	l.mu.Lock()
 	addrs, timeout := l.addrs, dialTimeout+4*l.rtt
 	l.mu.Unlock()
-	if len(addrs) == 0 {
-		return errors.New("no address is known")
+	err := errors.New("no address is known")
+	if len(addrs) > 0 {
+		err = l.connectTo(ctx, timeout, addrs...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	clearBackoff(l.n.host, l)
-	ps := l.n.host.Peerstore()
-	ps.ClearAddrs(l.pid)
-	ps.AddAddrs(l.pid, addrs, peerstore.TempAddrTTL)
-	if err := l.n.host.Connect(ctx, peer.AddrInfo{ID: l.pid}); err != nil {
+	if err != nil && ctx.Err() == nil && !l.n.gater.isIsolated() {
+		through := l.dialThrough(ctx)
+		if l.setTried(errors.Join(err, through)); through == nil {
+			return nil
+		}
+		err = errors.Join(err, through)
+	}
+	if err != nil {
 		return fmt.Errorf("dial %s: %w", l.site, err)
 	}
-	if !l.connectedness() {
-		return fmt.Errorf("dial %s: the connection was closed at once", l.site)
-	}
 	return nil
+}
+
+// setTried keeps why the member was not reached directly, for those who ask.
+func (l *link) setTried(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried, l.triedAt = err.Error(), time.Now()
 }
 
 // dropSilent closes the member's connections that were opened before t.
@@ -154,6 +157,7 @@ func (l *link) connected(c network.Conn) {
 	l.mu.Lock()
 	silent := time.Since(l.lastSeen) > suspectAfter
 	l.mu.Unlock()
+	l.straighten()
 	if c.Stat().Direction != network.DirInbound {
 		return
 	}

@@ -9,7 +9,8 @@
 // anti-entropy: every ping says in 32 bytes what a site has (ping.go). Where that differs, or something was lost
 // (agreement.go), two sites compare: find.go finds out which documents differ, exchange.go has both sides pull them.
 //
-// members.go keeps one link for each other member: link.go dials, ping.go notices a dead connection. http.go carries HTTP
+// members.go keeps one link for each other member: link.go dials, relay.go goes through another member where there is no other way, and punch.go makes
+// one; ping.go notices a dead connection. http.go carries HTTP
 // between agents over streams, blob.go large bodies. What a member may cost is in limits.go, what happens to one that breaks
 // the rules in refuse.go. Everything that comes in passes the strict decoders of frame.go, letter.go and message.go.
 //

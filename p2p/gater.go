@@ -171,6 +171,9 @@ func (g *gater) InterceptSecured(d network.Direction, p peer.ID, addrs network.C
 	g.mu.Lock()
 	banned := time.Now().Before(g.banned[p])
 	g.mu.Unlock()
+	if circuit(addrs.RemoteMultiaddr()) {
+		return false // strangers knock themselves: where one comes from is what slows down guessing
+	}
 	return !banned && g.open(addressIP(addrs.RemoteMultiaddr())) && g.knocks.Allow()
 }
 

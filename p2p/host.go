@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/libp2p/go-libp2p/x/rate"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -33,6 +34,8 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, err
 		libp2p.Transport(quic.NewTransport),
 		// Two sites that dial each other at once from their listening ports may never connect over TCP.
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
+		// For networks that let nothing out but HTTPS, also through a proxy that the environment names.
+		libp2p.Transport(websocket.New),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.ConnectionGater(g),
@@ -40,7 +43,8 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, err
 		libp2p.ConnectionManager(connmgr.NullConnMgr{}),
 		libp2p.ResourceManager(resources),
 		libp2p.DisableMetrics(),
-		libp2p.DisableRelay(),
+		// Through other sites, where there is no way of its own: relay.go.
+		libp2p.EnableRelay(),
 		libp2p.Ping(false), // it would answer strangers
 		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.ForceReachabilityPublic(),
@@ -99,28 +103,6 @@ func clearBackoff(h host.Host, l *link) {
 	if s, ok := h.Network().(*swarm.Swarm); ok {
 		s.Backoff().Clear(l.pid)
 	}
-}
-
-// Addresses returns the addresses that other sites can reach this one at, without the /p2p part: those it really
-// listens on, with an unspecified address replaced by those of the interfaces.
-func (n *Network) Addresses() []string {
-	addrs, err := n.host.Network().InterfaceListenAddresses()
-	if err != nil {
-		n.log.Warn("the addresses of the interfaces are not known", "err", err)
-		addrs = n.host.Network().ListenAddresses()
-	}
-	var all, outside []string
-	for _, a := range addrs {
-		all = append(all, a.String())
-		if !manet.IsIPLoopback(a) {
-			outside = append(outside, a.String())
-		}
-	}
-	// Loopback is of use to others only where there is nothing else.
-	if len(outside) > 0 {
-		return outside
-	}
-	return all
 }
 
 // addressIP returns the IP address of a multiaddress, the zero Addr when it has none.

@@ -39,6 +39,8 @@ type link struct {
 	ahead    time.Duration // its clock before ours, once compared
 	compared bool
 	lastSeen time.Time
+	tried    string    // why it was not reached directly when that was tried last
+	triedAt  time.Time // zero: never
 	refusals refusals
 	streams  map[protocol.ID]int // of the member, that are being served
 	// comparing says that a comparison is under way that this site has begun, serving that one is that the member has.
@@ -55,6 +57,7 @@ func (l *link) run(ctx context.Context) {
 	wg.Go(func() { l.connect(ctx) })
 	wg.Go(func() { l.sendLetters(ctx) })
 	wg.Go(func() { l.compareAll(ctx) })
+	wg.Go(func() { l.keepPlace(ctx) })
 	wg.Wait()
 }
 
@@ -80,9 +83,10 @@ func (l *link) status() engine.SiteStatus {
 	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
 		streams += len(c.GetStreams())
 	}
+	through := l.through()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
+	return engine.SiteStatus{Reachable: l.up, Relay: through, Tried: l.tried, TriedAt: l.triedAt, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
 }
 
 func (l *link) isUp() bool {

@@ -66,6 +66,7 @@ func (n *Network) watchMembers(ctx context.Context) {
 				// Streams that it opened as a member end with its connections.
 				if pid, err := peerOf(id); err == nil {
 					_ = n.host.Network().ClosePeer(pid)
+					n.outside.forget(pid)
 				}
 				delete(stops, id)
 				n.position.forget(id)

@@ -15,6 +15,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -26,10 +29,13 @@ type Network struct {
 	self  engine.SiteID
 	host  host.Host
 	gater *gater
+	relay *relay.Relay // nil: this site does not relay
+	punch *holepunch.Service
 	peers []peer.AddrInfo // of the configuration
 
 	streams  *streamListener
 	position *position
+	outside  outside
 	claims   *claims
 	// begun and served hold a token for each comparison that this site has begun, or others with it.
 	begun, served chan struct{}
@@ -67,6 +73,15 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 	n.Attach(membership, exchange)
 	if n.host, err = newHost(cfg, listen, n.gater); err != nil {
 		return nil, err
+	}
+	n.outside.seen = map[peer.ID]multiaddr.Multiaddr{}
+	if n.punch, err = newPunch(n.host, &n.outside); err != nil {
+		return nil, errors.Join(err, n.host.Close())
+	}
+	if cfg.Relay {
+		if n.relay, err = newRelay(n.host, n.gater); err != nil {
+			return nil, errors.Join(err, n.punch.Close(), n.host.Close())
+		}
 	}
 	return n, nil
 }
@@ -111,6 +126,9 @@ func (n *Network) Run(ctx context.Context) error {
 			}
 		},
 	})
+	if err := n.watchOutside(ctx); err != nil {
+		return errors.Join(err, n.Close())
+	}
 	n.handle(joinProtocol, func(s network.Stream) { n.serveJoin(ctx, s) })
 	n.serve(ctx, pingProtocol, n.servePing)
 	n.serve(ctx, lettersProtocol, n.serveLetters)
@@ -130,7 +148,10 @@ func (n *Network) Close() error {
 		n.closing = true
 		n.mu.Unlock()
 		_ = n.streams.Close()
-		err = n.host.Close()
+		if n.relay != nil {
+			err = n.relay.Close()
+		}
+		err = errors.Join(err, n.punch.Close(), n.host.Close())
 		n.handlers.Wait()
 	})
 	if err != nil {

@@ -59,6 +59,9 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)
 		}
+		if seq%directEvery == 0 && circuit(s.Conn().RemoteMultiaddr()) {
+			l.n.spawn(func() { l.dialDirect(ctx) })
+		}
 		select {
 		case <-ctx.Done():
 			return answered

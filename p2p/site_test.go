@@ -61,6 +61,8 @@ type testConfig struct {
 	now     func() time.Time
 	listen  []string
 	options []libp2p.Option
+	relay   bool
+	tell    []string // announced
 	log     *slog.Logger
 }
 
@@ -84,7 +86,7 @@ func newTestSite(t testing.TB, c testConfig) *testSite {
 	}
 	var err error
 	s.net, err = New(Config{
-		Key: key, Listen: c.listen, Options: c.options, Now: c.now, Log: c.log,
+		Key: key, Listen: c.listen, Relay: c.relay, Announce: c.tell, Options: c.options, Now: c.now, Log: c.log,
 		OnStatus: func(site engine.SiteID, up bool) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -203,7 +203,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	}
 	a.client.Use(a.core.Site)
 	a.network, err = p2p.New(p2p.Config{
-		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Log: a.log,
+		Key: key, Listen: cfg.Mesh.Listen, Peers: cfg.Mesh.Peers, Announce: cfg.Mesh.Announce, Relay: cfg.Mesh.Relay, Log: a.log,
 		OnStatus:   func(id engine.SiteID, up bool) { a.core.SiteChanged(context.WithoutCancel(ctx), id, up) },
 		OnCompared: func(id engine.SiteID, first bool) { a.core.Compared(context.WithoutCancel(ctx), id, first) },
 		Limits:     p2p.Limits{Streams: cfg.Limits.Members.Streams, InFlight: cfg.Limits.Members.InFlight, Memory: cfg.Limits.Members.Memory},

@@ -108,6 +108,12 @@ type Mesh struct {
 	JoinFile string
 	// Peers [mesh.peers] are multiaddresses of members, each with /p2p/ and the peer's id, to try first. Default none.
 	Peers []string
+	// Announce [mesh.announce] are addresses at which others reach this site, told to them beside those of its interfaces: multiaddresses, such as
+	// the address and port of a NAT, or DNS names, each of which stands for all ports of mesh.listen. Default none.
+	Announce []string
+	// Relay [mesh.relay] lets members talk to each other through this site that do not reach each other. They encrypt what passes; this site sees
+	// who talks to whom, and how much. Default false.
+	Relay bool
 }
 
 // Service [services.X] is this site's instance of one service.

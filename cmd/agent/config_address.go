@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -100,12 +102,41 @@ func readMeshListen(v strictyaml.Value) string {
 		protocols = append(protocols, p.Name)
 	}
 	switch strings.Join(protocols, "/") {
-	case "ip4/udp/quic-v1", "ip6/udp/quic-v1", "ip4/tcp", "ip6/tcp":
+	case "ip4/udp/quic-v1", "ip6/udp/quic-v1", "ip4/tcp", "ip6/tcp", "ip4/tcp/ws", "ip6/tcp/ws":
 	default:
 		v.Problem(expected, s)
 	}
 	return s
 }
+
+// readAnnounce returns an address to announce: a multiaddress or a DNS name.
+func readAnnounce(v strictyaml.Value) string {
+	s := v.Text()
+	if s == "" {
+		return ""
+	}
+	text := s
+	if !strings.Contains(s, "/") {
+		text = "/dns/" + s + "/tcp/1"
+	}
+	address, err := multiaddr.NewMultiaddr(text)
+	if err == nil {
+		var protocols []string
+		for _, p := range address.Protocols() {
+			protocols = append(protocols, p.Name)
+		}
+		if kind := strings.Join(protocols, "/"); !reached.MatchString(kind) {
+			err = fmt.Errorf("no agent is reached at %s", kind)
+		}
+	}
+	if err != nil || net.ParseIP(s) != nil {
+		v.Problem("expected an address such as /ip4/198.51.100.7/udp/4700/quic-v1 or /dns/paris.example.org/tcp/443/wss, or a name such as paris.example.org, found %q", s)
+	}
+	return s
+}
+
+// reached are the kinds of addresses at which agents reach each other.
+var reached = regexp.MustCompile(`^(ip4|ip6|dns|dns4|dns6)/(udp/quic-v1|tcp(/ws|/wss|/tls/ws|/tls/sni/ws)?)$`)
 
 // readPeer returns the multiaddress of a member.
 func readPeer(v strictyaml.Value) string {

@@ -245,6 +245,12 @@ func (r *configReader) mesh(v strictyaml.Value) {
 	for _, e := range m.Optional("peers").Sequence() {
 		r.config.Mesh.Peers = append(r.config.Mesh.Peers, readPeer(e))
 	}
+	for _, e := range m.Optional("announce").Sequence() {
+		r.config.Mesh.Announce = append(r.config.Mesh.Announce, readAnnounce(e))
+	}
+	if v := m.Optional("relay"); v.Present() {
+		r.config.Mesh.Relay = v.Bool()
+	}
 	m.Done()
 }
 

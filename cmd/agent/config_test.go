@@ -111,6 +111,8 @@ mesh:
   listen: [/ip4/127.0.0.1/udp/0/quic-v1, /ip6/::1/tcp/4701]
   join: "skr1:abc"
   peers: [` + peer + `]
+  announce: [/ip4/198.51.100.7/udp/14700/quic-v1, /dns4/paris.example/tcp/443/wss, paris.example]
+  relay: true
 services:
   images:
     listen: 0.0.0.0:9701
@@ -147,7 +149,8 @@ access_log: {file: access.log, format: common, one_of: 100}
 	if want := (Correlation{Headers: []string{"X-Trace"}, TTL: 5 * time.Minute}); !reflect.DeepEqual(c.Correlation, want) {
 		t.Errorf("correlation is %+v", c.Correlation)
 	}
-	if want := (Mesh{Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1", "/ip6/::1/tcp/4701"}, Join: "skr1:abc", Peers: []string{peer}}); !reflect.DeepEqual(c.Mesh, want) {
+	if want := (Mesh{Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1", "/ip6/::1/tcp/4701"}, Join: "skr1:abc", Peers: []string{peer},
+		Announce: []string{"/ip4/198.51.100.7/udp/14700/quic-v1", "/dns4/paris.example/tcp/443/wss", "paris.example"}, Relay: true}); !reflect.DeepEqual(c.Mesh, want) {
 		t.Errorf("the mesh is %+v", c.Mesh)
 	}
 	want := Service{

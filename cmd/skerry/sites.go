@@ -66,6 +66,8 @@ func (s *site) way() string {
 	switch {
 	case s.Self:
 		return "this site"
+	case s.Reachable && s.Relay != "":
+		return "reachable through " + s.Relay
 	case s.Reachable:
 		return "reachable"
 	}

@@ -38,6 +38,16 @@ func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 		return e, err
 	}
 	e.network = network
+	for _, name := range setup.NAT {
+		if err := network.Host(name).BehindNAT(); err != nil {
+			return e, err
+		}
+	}
+	for _, name := range setup.Symmetric {
+		if err := network.Host(name).Symmetric(); err != nil {
+			return e, err
+		}
+	}
 	catalog := filepath.Join(dir, "app.yaml")
 	if err := os.WriteFile(catalog, setup.Application.Catalog, 0o600); err != nil {
 		return e, fmt.Errorf("write catalog: %w", err)

@@ -18,6 +18,8 @@ type Setup struct {
 	Sites []string
 	// Hosts are the names of further hosts of the same network, on which nothing runs.
 	Hosts []string
+	// NAT are the sites that stand behind a NAT each, and Symmetric those of them whose NAT lets no hole be made.
+	NAT, Symmetric []string
 	// Application runs at every site.
 	Application Application
 	// Extra is appended to the configuration of every site as it is.

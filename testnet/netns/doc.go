@@ -3,5 +3,5 @@
 // interface notices.
 //
 // The bridge is in a namespace too, so that nothing of a network shows on the machine, two networks never collide, and
-// deleting the namespaces deletes all of it. It needs root and the program ip of iproute2.
+// deleting the namespaces deletes all of it. It needs root and the program ip of iproute2; for hosts behind a NAT, nft too.
 package netns

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +27,8 @@ type Network struct {
 	mu    sync.Mutex // guards hosts and lines
 	hosts []*Host
 	lines []*line
+	// routers are the namespaces of NATs.
+	routers []string
 }
 
 // Host is one namespace, with the loopback interface and one to the bridge.
@@ -38,7 +39,8 @@ type Host struct {
 
 	network   *Network
 	namespace string
-	port      string // the bridge's end of the host's cable
+	port      string // the bridge's end of the host's cable, or of its NAT's
+	router    string // the namespace of the host's NAT; empty: there is none
 }
 
 // New makes a network with the named hosts, at addresses 10.77.0.1 and on. It first removes what processes that
@@ -136,7 +138,10 @@ func (n *Network) Close() error {
 	for _, h := range n.hosts {
 		errs = append(errs, remove(h.namespace))
 	}
-	n.hosts = nil
+	for _, r := range n.routers {
+		errs = append(errs, remove(r))
+	}
+	n.hosts, n.routers = nil, nil
 	return errors.Join(append(errs, remove(n.name))...)
 }
 
@@ -165,13 +170,7 @@ func (h *Host) Command(argv ...string) []string {
 // ip runs the program in the bridge's namespace.
 func (n *Network) ip(args ...string) error { return ip(append([]string{"-n", n.name}, args...)...) }
 
-func ip(args ...string) error {
-	out, err := exec.Command("ip", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-	}
-	return nil
-}
+func ip(args ...string) error { return command(append([]string{"ip"}, args...)...) }
 
 // directory is where iproute2 keeps named namespaces.
 const directory = "/run/netns"

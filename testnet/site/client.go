@@ -32,6 +32,7 @@ type Seen struct {
 	Self      bool     `json:"self"`
 	Reachable bool     `json:"reachable"`
 	RTT       *float64 `json:"rtt_ms"`
+	Relay     string   `json:"relay"`
 }
 
 // Resource is one replicated resource as a site lists it.

@@ -14,6 +14,8 @@ type Config struct {
 	Catalog string // path of the catalog
 	API     string // address
 	Mesh    []string
+	// MeshExtra is appended to what is said of the mesh, as it is.
+	MeshExtra string
 	// Join is the path of a file with an invitation; empty for the first site and for those that were let in.
 	Join     string
 	Services []Service
@@ -55,6 +57,7 @@ func (c *Config) YAML() string {
 	for _, m := range c.Mesh {
 		fmt.Fprintf(&b, "    - %s\n", m)
 	}
+	b.WriteString(c.MeshExtra)
 	if c.Join != "" {
 		fmt.Fprintf(&b, "  join_file: %q\n", c.Join)
 	}

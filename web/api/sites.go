@@ -27,7 +27,11 @@ func (a *API) Sites() []shape.Site {
 		if m.ID == self {
 			s.MarkSelf(now, -a.Network.Correction())
 		} else {
-			s.Met(status[m.ID], shared[m.ID], here, m.Coordinate)
+			relay := ""
+			if by := status[m.ID].Relay; by != "" {
+				relay = names.Of(by)
+			}
+			s.Met(status[m.ID], relay, shared[m.ID], here, m.Coordinate)
 		}
 		sites = append(sites, s)
 	}

@@ -11,6 +11,7 @@ type Site struct {
 	RTT                *float64         `json:"rtt_ms"`
 	EstimatedRTT       *float64         `json:"estimated_rtt_ms"`
 	LastSeen           *time.Time       `json:"last_seen"`
+	Relay              string           `json:"relay"`
 	Services           []string         `json:"services"`
 	Application        string           `json:"application"`
 	ApplicationVersion string           `json:"application_version"`

@@ -18,6 +18,8 @@ type Site struct {
 	// EstimatedRTT is told by coordinates alone, in milliseconds; nil: this site or that one has none yet.
 	EstimatedRTT *float64   `json:"estimated_rtt_ms"`
 	LastSeen     *time.Time `json:"last_seen"` // nil: never
+	// Relay is the site through which it is reached; empty: none.
+	Relay string `json:"relay"`
 	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet. Of the site that tells it is how far its machine's
 	// clock is ahead of the middle one of those that it hears, by which it goes.
 	ClockAhead *float64 `json:"clock_ahead_ms"`
@@ -120,9 +122,11 @@ func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
 	s.Self, s.Reachable, s.RTT, s.LastSeen, s.ClockAhead = true, true, &zero, &now, &ms
 }
 
-// Met takes in what the site that tells knows of the way there, and what both share; here and there are their coordinates, nil where they have none.
-func (s *Site) Met(way engine.SiteStatus, has engine.Shared, here, there *vivaldi.Coordinate) {
+// Met takes in what the site that tells knows of the way there, and what both share; relay is what the site is called
+// through which it is reached, here and there are the coordinates, nil where they have none.
+func (s *Site) Met(way engine.SiteStatus, relay string, has engine.Shared, here, there *vivaldi.Coordinate) {
 	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused, Forks: has.Forks, Bodies: has.Bodies}
+	s.Relay = relay
 	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000

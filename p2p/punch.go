@@ -1,0 +1,113 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// outside is where others have seen this site come from: what a NAT makes of its address. libp2p's own list waits until four
+// others say the same, more than many a mesh has. One member's word does here: a wrong address is one that is tried in vain.
+type outside struct {
+	mu   sync.Mutex
+	seen map[peer.ID]multiaddr.Multiaddr // the last address that each connected member has seen
+}
+
+// maxOutside is how many addresses are tried at most.
+const maxOutside = 8
+
+// take notes what a member has seen. A hole is made through UDP only: TCP connections go out from a port that nothing listens on.
+func (o *outside) take(by peer.ID, seen multiaddr.Multiaddr) {
+	if seen == nil || circuit(seen) || manet.IsIPLoopback(seen) { // no NAT is in between on one machine
+		return
+	}
+	if _, err := seen.ValueForProtocol(multiaddr.P_QUIC_V1); err != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen[by] = seen
+}
+
+func (o *outside) forget(by peer.ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.seen, by)
+}
+
+func (o *outside) addresses() []multiaddr.Multiaddr {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []multiaddr.Multiaddr
+	for _, a := range o.seen {
+		if len(all) < maxOutside && !slices.ContainsFunc(all, a.Equal) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// newPunch has two sites that are connected through a relay open a hole in their NATs to each other at the same moment: libp2p's DCUtR. Where
+// that works, the connection without the relay takes the place of the other.
+func newPunch(h host.Host, o *outside) (*holepunch.Service, error) {
+	known, ok := h.(interface{ IDService() identify.IDService })
+	if !ok {
+		return nil, errors.New("punch holes: the host does not identify itself")
+	}
+	s, err := holepunch.NewService(h, known.IDService(), o.addresses, holepunch.DirectDialTimeout(dialTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("punch holes: %w", err)
+	}
+	return s, nil
+}
+
+// watchOutside notes where members see this site come from, until ctx ends.
+func (n *Network) watchOutside(ctx context.Context) error {
+	told, err := n.host.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
+	if err != nil {
+		return fmt.Errorf("hear of where this site is seen: %w", err)
+	}
+	n.spawn(func() {
+		defer told.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case e, ok := <-told.Out():
+				if !ok {
+					return
+				}
+				if e, ok := e.(event.EvtPeerIdentificationCompleted); ok && n.gater.member(e.Peer) && !circuit(e.Conn.RemoteMultiaddr()) {
+					n.outside.take(e.Peer, e.ObservedAddr)
+				}
+			}
+		}
+	})
+	return nil
+}
+
+// punch tries to make a hole once more. That side of a relayed connection begins that was called; the other one does nothing.
+func (l *link) punch() {
+	if len(l.n.outside.addresses()) == 0 || !slices.Contains(l.n.host.Mux().Protocols(), holepunch.Protocol) {
+		return
+	}
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		if c.Stat().Direction == network.DirInbound && circuit(c.RemoteMultiaddr()) {
+			if err := l.n.punch.DirectConnect(l.pid); err != nil {
+				l.n.log.Debug("no hole could be made", "peer", l.site, "err", err)
+			}
+			return
+		}
+	}
+}

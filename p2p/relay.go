@@ -1,0 +1,210 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/multiformats/go-multiaddr"
+
+	"github.com/skerry/skerry/engine"
+)
+
+const (
+	// A member has at most maxCircuits connections through this site, each with two buffers of relayBuffer bytes; maxPlaces
+	// members may be called through it.
+	maxCircuits = 256
+	relayBuffer = 16 << 10
+	maxPlaces   = 4096
+	// placeTime is how long a relay keeps a place for a member that says nothing more; it asks again after half of it.
+	placeTime = time.Hour
+	// placeAgain is when to ask a relay again that has refused.
+	placeAgain = 10 * time.Second
+	// directEvery is after how many pings over a relay the way without it is tried again.
+	directEvery = 30
+)
+
+// newRelay has members talk to each other through this site: libp2p's circuit relay. There is no limit of bytes or time, with which
+// libp2p treats a connection as a makeshift: those who use it are members, and each has its bounds.
+func newRelay(h host.Host, g *gater) (*relay.Relay, error) {
+	r, err := relay.New(h, relay.WithACL(membersOnly{g}), relay.WithResources(relay.Resources{
+		ReservationTTL: placeTime, MaxReservations: maxPlaces, MaxCircuits: maxCircuits, BufferSize: relayBuffer,
+		MaxReservationsPerIP: maxPlaces, MaxReservationsPerASN: maxPlaces, // many members may be behind one NAT
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("relay for members: %w", err)
+	}
+	return r, nil
+}
+
+// membersOnly is what a relay does for whom.
+type membersOnly struct{ g *gater }
+
+func (m membersOnly) AllowReserve(p peer.ID, _ multiaddr.Multiaddr) bool { return m.g.member(p) }
+
+func (m membersOnly) AllowConnect(from peer.ID, _ multiaddr.Multiaddr, to peer.ID) bool {
+	return m.g.member(from) && m.g.member(to)
+}
+
+// circuit reports whether an address leads through another site.
+func circuit(a multiaddr.Multiaddr) bool {
+	_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT)
+	return err == nil
+}
+
+// direct returns a connection to the member that leads through no other site, nil when there is none.
+func (l *link) direct() network.Conn {
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		if !c.IsClosed() && !circuit(c.RemoteMultiaddr()) {
+			return c
+		}
+	}
+	return nil
+}
+
+// through returns the member that relays for this link, empty when none does.
+func (l *link) through() engine.SiteID {
+	var by engine.SiteID
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		if !circuit(c.RemoteMultiaddr()) {
+			return ""
+		}
+		way, _ := multiaddr.SplitFunc(c.RemoteMultiaddr(), func(c multiaddr.Component) bool { return c.Protocol().Code == multiaddr.P_CIRCUIT })
+		if text, err := way.ValueForProtocol(multiaddr.P_P2P); err == nil {
+			if p, err := peer.Decode(text); err == nil {
+				by = siteOf(p)
+			}
+		}
+	}
+	return by
+}
+
+// relays reports whether the member relays for others, and can be reached without another that does.
+func (l *link) relays() bool {
+	if l.direct() == nil {
+		return false
+	}
+	known, err := l.n.host.Peerstore().SupportsProtocols(l.pid, proto.ProtoIDv2Hop)
+	return err == nil && len(known) > 0
+}
+
+// keepPlace has the member relay to this site, if it does that, for as long as it is connected. Every ping that is answered wakes it.
+func (l *link) keepPlace(ctx context.Context) {
+	var at string // the connection over which it was asked last
+	var next time.Time
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		up, changed := l.up, l.changed
+		l.mu.Unlock()
+		if c := l.direct(); up && c != nil && (c.ID() != at || time.Now().After(next)) && l.relays() {
+			at, next = c.ID(), time.Now().Add(placeTime/2)
+			if err := l.takePlace(ctx); err != nil && ctx.Err() == nil {
+				next = time.Now().Add(placeAgain)
+				l.n.log.Warn("a relay keeps no place for this site: it is not reached through it", "peer", l.site, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
+func (l *link) takePlace(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "place"), openTimeout)
+	defer cancel()
+	_, err := client.Reserve(ctx, l.n.host, peer.AddrInfo{ID: l.pid})
+	return err
+}
+
+// errNoRelay says that no member that is connected relays.
+var errNoRelay = errors.New("no member in reach relays")
+
+// dialThrough connects through a member that relays, the nearest first.
+func (l *link) dialThrough(ctx context.Context) error {
+	type way struct {
+		by  *link
+		rtt time.Duration
+	}
+	var ways []way
+	for _, by := range l.n.all() {
+		if by != l && by.isUp() && by.relays() {
+			by.mu.Lock()
+			ways = append(ways, way{by, by.rtt})
+			by.mu.Unlock()
+		}
+	}
+	slices.SortFunc(ways, func(a, b way) int { return int(a.rtt - b.rtt) })
+	err := errNoRelay
+	for i, w := range ways {
+		address, bad := multiaddr.NewMultiaddr("/p2p/" + w.by.pid.String() + "/p2p-circuit")
+		if bad != nil {
+			return fmt.Errorf("relay %s: %w", w.by.site, bad)
+		}
+		failed := l.connectTo(ctx, dialTimeout+4*w.rtt, address)
+		if failed == nil {
+			l.n.log.Info("site is reached through another one", "peer", l.site, "relay", w.by.site)
+			return nil
+		}
+		failed = fmt.Errorf("through %s: %w", w.by.site, failed)
+		if err = errors.Join(err, failed); i == 0 {
+			err = failed
+		}
+	}
+	return err
+}
+
+// connectTo connects to the member at these addresses. A site that refuses this one lets the connection succeed and closes it: what counts is
+// that it still stands when the other side has introduced itself.
+func (l *link) connectTo(ctx context.Context, timeout time.Duration, addrs ...multiaddr.Multiaddr) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	clearBackoff(l.n.host, l)
+	ps := l.n.host.Peerstore()
+	ps.ClearAddrs(l.pid)
+	ps.AddAddrs(l.pid, addrs, peerstore.TempAddrTTL)
+	if err := l.n.host.Connect(ctx, peer.AddrInfo{ID: l.pid}); err != nil {
+		return err
+	}
+	if !l.connectedness() {
+		return errors.New("the connection was closed at once")
+	}
+	return nil
+}
+
+// dialDirect tries the way without a relay, while there is one with it.
+func (l *link) dialDirect(ctx context.Context) {
+	l.mu.Lock()
+	addrs, timeout := l.addrs, dialTimeout+4*l.rtt
+	l.mu.Unlock()
+	if len(addrs) == 0 {
+		l.punch()
+		return
+	}
+	if err := l.connectTo(network.WithForceDirectDial(ctx, "without a relay"), timeout, addrs...); err != nil {
+		l.setTried(err)
+		l.n.log.Debug("site is still reached through another one alone", "peer", l.site, "err", err)
+		l.punch()
+	}
+}
+
+// straighten closes the connections through relays as soon as there is one without.
+func (l *link) straighten() {
+	if l.direct() == nil {
+		return
+	}
+	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
+		if circuit(c.RemoteMultiaddr()) {
+			_ = c.Close()
+		}
+	}
+}

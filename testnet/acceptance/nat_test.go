@@ -1,0 +1,93 @@
+package acceptance
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/site"
+)
+
+// relayed returns an environment of paris, which relays, with nantes and lyon behind a NAT each.
+func relayed(t *testing.T, symmetric ...string) *env.Env {
+	t.Helper()
+	return env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes", "lyon"}, NAT: []string{"nantes", "lyon"}, Symmetric: symmetric,
+		Application: env.Lab(program), Prepare: func(s *env.Site) error {
+			if s.Name() == "paris" {
+				s.Config().MeshExtra = "  relay: true\n"
+			}
+			return nil
+		}})
+}
+
+// relay returns through whom one site says that it reaches another, and whether it reaches it.
+func relay(t testing.TB, at *env.Site, other string) (by string, reached bool) {
+	t.Helper()
+	sites, err := at.Client().Sites(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(sites, func(s site.Seen) bool { return s.Name == other })
+	if i < 0 {
+		t.Fatalf("%s knows no site %s", at.Name(), other)
+	}
+	return sites[i].Relay, sites[i].Reachable
+}
+
+// TestTwoSitesBehindNATsMeetThroughAThird: what two of them share converges through a member that relays, and while that one is cut off, both say that
+// they do not reach each other.
+func TestTwoSitesBehindNATsMeetThroughAThird(t *testing.T) {
+	e := relayed(t, "nantes", "lyon")
+	paris, nantes, lyon := e.Site("paris"), e.Site("nantes"), e.Site("lyon")
+	meet(t, e)
+	for _, pair := range [][2]*env.Site{{nantes, lyon}, {lyon, nantes}} {
+		e.Eventually(t, patience, "through paris", func() error {
+			if by, reached := relay(t, pair[0], pair[1].Name()); !reached || by != "paris" {
+				return fmt.Errorf("%s reaches %s: %t, through %q", pair[0].Name(), pair[1].Name(), reached, by)
+			}
+			return nil
+		})
+	}
+	create(t, nantes, "{images: sync(nantes & lyon)}", `{"name":"debian"}`)
+	// A scope that the other one answers.
+	prompt(t, nantes, "GET /images", "", "Scope", "{images: lyon}").Must(t, 200)
+
+	paris.Cut(t)
+	e.Eventually(t, patience, "both notice", func() error {
+		for _, s := range []*env.Site{nantes, lyon} {
+			for _, other := range e.Sites() {
+				if _, reached := relay(t, s, other.Name()); reached && other != s {
+					return fmt.Errorf("%s reaches %s", s.Name(), other.Name())
+				}
+			}
+		}
+		return nil
+	})
+	late := create(t, nantes, "{images: nantes & lyon}", `{"name":"late"}`)
+	paris.Heal(t)
+	e.Eventually(t, patience, "lyon has what was made meanwhile", func() error {
+		if a := prompt(t, lyon, "GET /images/"+late, ""); a.Status != 200 {
+			return fmt.Errorf("lyon answers %d", a.Status)
+		}
+		return nil
+	})
+}
+
+// TestTwoSitesBehindNATsMakeHoles: NATs that keep ports let two sites reach each other themselves, once a relay has brought them together.
+// Then they do without it.
+func TestTwoSitesBehindNATsMakeHoles(t *testing.T) {
+	e := relayed(t)
+	nantes, lyon := e.Site("nantes"), e.Site("lyon")
+	meet(t, e)
+	e.Eventually(t, patience, "nantes and lyon reach each other themselves", func() error {
+		for _, pair := range [][2]*env.Site{{nantes, lyon}, {lyon, nantes}} {
+			if by, reached := relay(t, pair[0], pair[1].Name()); !reached || by != "" {
+				return fmt.Errorf("%s reaches %s: %t, through %q", pair[0].Name(), pair[1].Name(), reached, by)
+			}
+		}
+		return nil
+	})
+	e.Site("paris").Cut(t)
+	create(t, nantes, "{images: sync(nantes & lyon)}", `{"name":"debian"}`)
+}
