@@ -1,6 +1,7 @@
 package issue
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
@@ -52,6 +53,10 @@ func TooLarge(o *engine.Operation) error {
 
 // Uncarried refuses a request of which no operation can be made that other sites could take.
 func Uncarried(err error) *engine.Refusal {
+	most := fmt.Sprintf("%d bytes", engine.MaxEntry-entryReserve)
+	if err != nil {
+		most = err.Error()
+	}
 	return &engine.Refusal{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Err: err,
-		Detail: "the request sets more than an operation can carry to other sites; nothing has happened"}
+		Detail: "the request sets more than an operation can carry to other sites (" + most + "); nothing has happened\nhelp: send less at once, or what is large as a body of another media type"}
 }
