@@ -38,6 +38,7 @@ func (h *Handler) write(q *request.Request) {
 			if h.goesAlong(q) {
 				return
 			}
+			h.madeAgain(q)
 			h.PassTranslated(q)
 			return
 		}

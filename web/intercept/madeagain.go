@@ -1,0 +1,46 @@
+package intercept
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
+	"github.com/skerry/skerry/web/intercept/passage"
+	"github.com/skerry/skerry/web/intercept/request"
+)
+
+// soonAfter a deletion a create of the same name without a scope is likely to be meant for the same sites.
+const soonAfter = 10 * time.Minute
+
+// madeAgain warns of a create without a scope under a name that was deleted at several sites a moment ago: clients replace what they cannot change
+// by deleting and creating it (kubectl replace --force), and it is at this site alone then. It gives the scope that makes it where it was.
+func (h *Handler) madeAgain(q *request.Request) {
+	m := q.Match
+	if m.Below || m.Type != engine.TypeCreate && m.Type != engine.TypeReplace || q.Sites != nil || !m.Kind.Natural() || !h.Site.Replicates(m.Kind) {
+		return
+	}
+	name := m.Target
+	if name == "" {
+		body, whole, err := q.ReadInline(passage.MaxTranslated)
+		if err != nil || !whole { // who reads on meets the same error
+			return
+		}
+		q.SetBody(body)
+		name = tree.ChosenName(engine.Request{Kind: m.Kind, Type: m.Type, Within: m.Within, Body: body})
+	}
+	row, err := h.Site.Known(q.Context(), m.Kind, name)
+	if err != nil || len(row.Sites) < 2 || !row.State.Past() && !row.GoneAt(h.Membership.Self()) || time.Since(row.UpdatedAt) > soonAfter {
+		return
+	}
+	between := " & "
+	if row.Collaboration == engine.Cross {
+		between = " % "
+	}
+	sites := strings.Split(h.Names(slices.Sorted(maps.Keys(row.Sites))), ", ")
+	slices.Sort(sites)
+	h.warns(q, "made at "+h.Name(h.Membership.Self())+" alone: what had this name until a moment ago was deleted at all its sites; to have it there again, create it with the scope {"+
+		string(h.Service)+": "+strings.Join(sites, between)+"}")
+}
