@@ -35,8 +35,9 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 	const elsewhere, another = "X-Forwarded-For", "192.0.2.7" // who comes through a proxy is not the agent's own user
 	link := func() string {
 		resp, body := f.do("POST", "/api/v1/links", "{}", "Content-Type", "application/json")
-		_, path, ok := strings.Cut(body, `"path":"`)
-		if path, _, ok = strings.Cut(path, `"`); resp.StatusCode != 201 || !ok {
+		_, path, _ := strings.Cut(body, `"path":"`)
+		path, _, ok := strings.Cut(path, `"`)
+		if resp.StatusCode != 201 || !ok {
 			t.Fatalf("no link is made: %d %s", resp.StatusCode, body)
 		}
 		return path
