@@ -129,8 +129,11 @@ func TestAnnounced(t *testing.T) {
 	for _, l := range s.net.listens() {
 		want = append(want, strings.Replace(l.String(), "/ip4/127.0.0.1/", "/dns/paris.example.org/", 1))
 	}
+	got := s.net.Addresses()
+	slices.Sort(want) // libp2p has no order of its own
+	slices.Sort(got[min(1, len(got)):])
 	want = append([]string{"/ip4/198.51.100.7/udp/14700/quic-v1"}, want...)
-	if got := s.net.Addresses(); len(got) != 3 || !slices.Equal(got, want) {
+	if !slices.Equal(got, want) {
 		t.Errorf("it announces %v, want %v", got, want)
 	}
 	key, _ := testKey(t)
