@@ -175,14 +175,22 @@ func (c *Checkpoint) ordersUntil(k *engine.Kind, counting []*engine.Operation) i
 // before: what one has put after or before another element stands the other way round.
 func (f *Fold) contest(base *Checkpoint, p engine.Pointer, o *engine.Operation, last []string) {
 	was, is := f.places(p, last), f.places(p, f.order[p])
-	own := len(untrue(o.Edit, p, is)) > 0
+	own, told := len(untrue(o.Edit, p, is)) > 0, false
+	var other *engine.Operation // the last that is concurrent with o
+	tell := func(u *engine.Operation) {
+		told = true
+		f.Superseded = append(f.Superseded, engine.Superseded{Path: p, Value: tree.KeysOf(u.Edit.Order[p]), By: u.ID, Over: o.ID, Rule: ByPlace})
+	}
 	for _, u := range f.arranged[p] {
 		if base.Has(u) && base.Has(o) || !concurrent(u, o) {
 			continue
 		}
-		if own && slices.ContainsFunc(o.Edit.Order[p], placedBy(u.Edit, p)) || len(untrue(u.Edit, p, is)) > len(untrue(u.Edit, p, was)) {
-			f.Superseded = append(f.Superseded, engine.Superseded{Path: p, Value: tree.KeysOf(u.Edit.Order[p]), By: u.ID, Over: o.ID, Rule: ByPlace})
+		if other = u; own && slices.ContainsFunc(o.Edit.Order[p], placedBy(u.Edit, p)) || len(untrue(u.Edit, p, is)) > len(untrue(u.Edit, p, was)) {
+			tell(u)
 		}
+	}
+	if own && !told && other != nil { // it has moved what o saw beside its own
+		tell(other)
 	}
 	if f.arranged == nil {
 		f.arranged = map[engine.Pointer][]*engine.Operation{}

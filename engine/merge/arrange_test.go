@@ -363,3 +363,43 @@ func TestTheOrderOfWhatHasEndedIsForgotten(t *testing.T) {
 		t.Errorf("the order is %q, and was %q", got, want)
 	}
 }
+
+// TestACheckpointKeepsDeletedWhatIsArrangedLate: what comes after something late in a list is kept as it is, and so is what has deleted it.
+func TestACheckpointKeepsDeletedWhatIsArrangedLate(t *testing.T) {
+	h := historyOf(listed)
+	seen := func(line Line, n uint64) Vector { return Vector{line: n} }
+	for _, o := range []*Operation{
+		putsList(t, h, "b-1", engine.TypeCreate, 1, []string{"x"}, nil),
+		op("c-1", engine.TypeCreate, 1, nil, &Edit{}),
+		putsList(t, h, "a-1", engine.TypeCreate, 2, []string{"y"}, nil),
+		op("a-2", engine.TypeDelete, 3, nil, nil),
+		op("a-3", engine.TypeMerge, 4, seen("c", 1), &Edit{}), // has not seen what b has put
+	} {
+		h.Add(o)
+	}
+	before := shownBy(h)
+	if !h.Compact(Vector{"a": 2, "b": 1, "c": 1}, none, nil) {
+		t.Fatal("nothing is compacted")
+	}
+	if got := shownBy(h); got != before || got != "x" {
+		t.Errorf("after a checkpoint the list is %q, before it was %q", got, before)
+	}
+}
+
+// TestWhatMovesUnderAnOrderIsTold: two have moved different elements, and the neighbours of a third one stand the other way round for it.
+func TestWhatMovesUnderAnOrderIsTold(t *testing.T) {
+	h := historyOf(listed)
+	h.Add(putsList(t, h, "a-1", engine.TypeCreate, 1, strings.Fields("p q u"), nil))
+	mine, other := historyOf(listed, h.Ordered()...), historyOf(listed, h.Ordered()...)
+	moved := putsList(t, other, "a-2", engine.TypeMerge, 2, strings.Fields("p u q"), nil)
+	all := []*Operation{moved}
+	for n, list := range []string{"p r q u", "p r u", "p r s u"} {
+		o := putsList(t, mine, fmt.Sprintf("b-%d", n+1), engine.TypeMerge, int64(n+3), strings.Fields(list), Vector{"a": 1})
+		mine.Add(o)
+		all = append(all, o)
+	}
+	both := historyOf(listed, append(h.Ordered(), all...)...)
+	if lost := both.Whole(Any).Superseded; len(lost) != 1 || lost[0].Rule != ByPlace || lost[0].By != "a-2" || lost[0].Over != "b-3" {
+		t.Errorf("the list is %q, and lost is %+v", shownBy(both), lost)
+	}
+}

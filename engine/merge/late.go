@@ -29,10 +29,11 @@ func (m *compaction) findLate() {
 	for i := 0; i < len(late); i++ {
 		arranging := arranges(h.kind, late[i])
 		// What adds to a number is counted together: either all of it was seen by who has set the number, or none. What comes into a list after
-		// something that may yet come out of it, or in between, finds its place anew.
+		// something that may yet come out of it, or in between, finds its place anew. What was deleted stays so.
 		firm = slices.DeleteFunc(firm, func(o *engine.Operation) bool {
 			hangs := h.binds(o, late[i]) || countsOn(o.Edit, late[i].Edit) && !before(o, late[i]) ||
-				arranging && engine.Compare(late[i], o) < 0 && arranges(h.kind, o)
+				arranging && engine.Compare(late[i], o) < 0 && arranges(h.kind, o) ||
+				o.Type == engine.TypeDelete && before(late[i], o)
 			if hangs {
 				late = append(late, o)
 			}
