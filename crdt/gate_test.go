@@ -119,7 +119,7 @@ func TestGate(t *testing.T) {
 		{"keys in another order", func(f *forgery) {
 			f.body = func(b []byte) []byte { return bytes.Replace(b, []byte("/2/0"), []byte("/2/2"), 1) }
 		}, "not in the form"},
-		{"value too large", func(f *forgery) { f.entries[0].Value = make([]byte, engine.MaxEntry+1) }, "a value of 262145 bytes"},
+		{"value too large", func(f *forgery) { f.entries[0].Value = make([]byte, engine.MaxEntry+1) }, "a value of 1572865 bytes"},
 		{"change too large", func(f *forgery) {
 			f.entries = slices.Repeat([]engine.Entry{{Map: engine.MapOperations, Value: make([]byte, engine.MaxEntry)}}, 5)
 		}, "a change of"},

@@ -70,14 +70,14 @@ func (c Collaboration) Maps() []MapName {
 
 const (
 	// MaxEntry is the most bytes that the value of one entry may have, MaxEntries how many entries one change may have.
-	MaxEntry   = 256 << 10
+	MaxEntry   = 1536 << 10
 	MaxEntries = 4096
 	// MaxChange is the most bytes that one change may have.
-	MaxChange = 1 << 20
+	MaxChange = 2 << 20
 	// MaxAbout is the most bytes that an encoded About may have.
 	MaxAbout = 256 << 10
 	// MaxCheckpoint is the most bytes that a checkpoint may have where it takes the place of documents.
-	MaxCheckpoint = 2 << 20
+	MaxCheckpoint = 3 << 20
 )
 
 // Entry is one value that a change puts into a map of its document. Its key follows from the change: line, number, place.

@@ -31,7 +31,7 @@ const (
 	// MaxInlineBody is the most bytes of body that an operation carries inside its document.
 	MaxInlineBody = 64 << 10
 	// MaxLooked is the most bytes of a body that is looked into, and held in memory for that.
-	MaxLooked = 1 << 20
+	MaxLooked = 2 << 20
 )
 
 // Operation is one request that changes a resource, to be applied at every site of the resource's placement. The site

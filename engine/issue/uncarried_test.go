@@ -10,7 +10,7 @@ import (
 
 // TestALimitIsNamed: who has sent too much is told how much goes.
 func TestALimitIsNamed(t *testing.T) {
-	if r := Uncarried(nil); !strings.Contains(r.Detail, "196608 bytes") {
+	if r := Uncarried(nil); !strings.Contains(r.Detail, "1507328 bytes") {
 		t.Error(r.Detail)
 	}
 	if r := Uncarried(fmt.Errorf("%w: it sets 9 paths", engine.ErrTooLarge)); !strings.Contains(r.Detail, "it sets 9 paths") {
