@@ -98,9 +98,9 @@ func TestATruthfulMesh(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.API(t, "GET /api/v1/cuts", "").Must(t, 200).Body), &cuts); err != nil || len(cuts) != 1 {
 			t.Fatalf("%s remembers the cuts %v, %v", s.Name(), cuts, err)
 		}
-		if report := s.API(t, "GET /cuts/"+cuts[0].ID, "").Must(t, 200).Body; !strings.Contains(report, "name clashes") {
-			t.Errorf("the report of the cut at %s does not count the name: %s", s.Name(), report)
-		}
+		eventually(t, e, patience, "the cut is over at "+s.Name()+", and its report counts the name", func() bool {
+			return strings.Contains(s.API(t, "GET /cuts/"+cuts[0].ID, "").Must(t, 200).Body, "name clashes")
+		})
 		if sum := s.API(t, "GET /api/v1/summary", "").Must(t, 200); sum.Fields()["converged"] != false || sum.Fields()["decisions"] != 1.0 ||
 			!strings.Contains(sum.Body, `"about":"conflict"`) {
 			t.Errorf("%s says of a name that is at two sites %s", s.Name(), sum.Body)

@@ -26,8 +26,8 @@ func describe(out io.Writer, dir string, a *application, members []*member, link
 	}
 	_ = w.Flush() // as with every line printed here, there is nobody to tell when the terminal is gone
 	fmt.Fprintln(out, "\nOne of these opens a page in a browser of another account or in a container, once, within ten minutes:")
-	for _, l := range links {
-		fmt.Fprintln(out, "    "+l)
+	for _, l := range links { // not indented, as commands are
+		fmt.Fprintln(out, l)
 	}
 	for _, r := range replaced {
 		fmt.Fprintln(out, "note: "+r)
