@@ -73,11 +73,11 @@ const (
 	MaxEntry   = 1536 << 10
 	MaxEntries = 4096
 	// MaxChange is the most bytes that one change may have.
-	MaxChange = 2 << 20
+	MaxChange = 1664 << 10
 	// MaxAbout is the most bytes that an encoded About may have.
 	MaxAbout = 256 << 10
 	// MaxCheckpoint is the most bytes that a checkpoint may have where it takes the place of documents.
-	MaxCheckpoint = 3 << 20
+	MaxCheckpoint = 2 << 20
 )
 
 // Entry is one value that a change puts into a map of its document. Its key follows from the change: line, number, place.

@@ -66,7 +66,7 @@ const (
 const (
 	// MaxFrame is the most bytes of a frame of letters or of a comparison: a parcel with the longest first change, checkpoint and
 	// change fits. MaxJoinFrame and MaxBlobFrame are those of what a joining site and one that fetches a blob ask.
-	MaxFrame     = 6 << 20
+	MaxFrame     = 4 << 20
 	MaxJoinFrame = 64 << 10
 	MaxBlobFrame = 1 << 10
 	// MaxCallBody is the most bytes of a body sent to the API.
