@@ -31,6 +31,16 @@ type draft struct {
 // change lets f draft a change, makes that durable and tells others of what this site has said. After an error of f, or of the disk,
 // nothing has happened. ErrCloned: this site says nothing more, and takes nothing in.
 func (m *Members) change(ctx context.Context, f func(d *draft) error) error {
+	return m.alter(ctx, func(d *draft) error {
+		if d.say.Cloned {
+			return ErrCloned
+		}
+		return f(d)
+	})
+}
+
+// alter is change also for a site that has found its copy.
+func (m *Members) alter(ctx context.Context, f func(d *draft) error) error {
 	d, err := m.durable(ctx, f)
 	if err != nil {
 		return err
@@ -54,9 +64,6 @@ func (m *Members) durable(ctx context.Context, f func(d *draft) error) (*draft, 
 	m.mu.Lock()
 	d := &draft{State: m.state.Clone(), m: m, now: m.cfg.Now(), say: m.say}
 	m.mu.Unlock()
-	if d.say.Cloned {
-		return nil, ErrCloned
-	}
 	if err := f(d); err != nil {
 		return nil, err
 	}

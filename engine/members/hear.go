@@ -22,6 +22,9 @@ func (m *Members) Take(ctx context.Context, from engine.SiteID, records []engine
 	if len(verified) == 0 {
 		return wrong
 	}
+	if m.Cloned() {
+		return errors.Join(wrong, m.insist(ctx, verified))
+	}
 	var heard []engine.SignedRecord
 	var refused error
 	err := m.change(ctx, func(d *draft) error {

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -53,6 +54,25 @@ func (d *draft) meet() error {
 		d.after = append(d.after, d.m.cfg.Rejoined)
 	}
 	return d.announce()
+}
+
+// insist has a site that has found its copy say so again where the copy, which does not know yet, has spoken after it: under one key
+// what is said later takes the place of what was said before, and nobody would ever tell the copy. It ends once both know. Nothing else
+// is taken in: ErrCloned.
+func (m *Members) insist(ctx context.Context, records []engine.SignedRecord) error {
+	err := m.alter(ctx, func(d *draft) error {
+		own := slices.DeleteFunc(slices.Clone(records), func(r engine.SignedRecord) bool { return r.Author != d.Self() })
+		if err := d.hear(own); err != nil {
+			return err
+		}
+		copied := d.Own()
+		if len(d.news.Own) == 0 || copied.Cloned || copied.Run == d.say.Run {
+			return ErrCloned
+		}
+		d.say, _ = mesh.Meet(d.say, copied)
+		return d.announce()
+	})
+	return cmp.Or(err, error(ErrCloned))
 }
 
 // Rejoins tells all members, once, that this site's disk was set back: it was found to be so by what others have of its resources.

@@ -2,6 +2,7 @@ package members
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -63,6 +64,48 @@ func TestAClonedSiteIsFoundOut(t *testing.T) {
 	w.compare(lyon, paris)
 	if again.Cloned() || again.Writable() != nil || paris.of(again).Cloned || lyon.of(again).Cloned || paris.of(again).Run != again.Run() {
 		t.Errorf("after a restart: cloned %t, paris knows %+v", again.Cloned(), paris.of(again))
+	}
+}
+
+// What the first of two agents says that has found the other is lost, because the other one speaks at the same time: it says so again.
+func TestBothAgentsOfAClonedSiteFindOut(t *testing.T) {
+	w, paris, nantes, _ := three(t)
+	clone := w.start("nantes", nantes.disk.copy())
+	announce(t, clone)
+	w.deliver()
+	w.compare(paris, nantes) // it hears of the clone, and says so
+	w.deliver()
+	w.compare(paris, clone) // that knows now, and says so
+	lost := w.mail
+	w.mail = nil
+	if !clone.Cloned() || nantes.Cloned() || len(lost) == 0 {
+		t.Fatalf("the clone knows: %t, nantes: %t", clone.Cloned(), nantes.Cloned())
+	}
+	for i := range 3 { // nantes goes on, and has the higher number
+		must(t, nantes.Announce(t.Context(), engine.SiteRecord{Name: "nantes", Version: fmt.Sprint(i)}))
+	}
+	w.deliver()
+	if nantes.Cloned() {
+		t.Fatal("nantes has found out too early for this test")
+	}
+	for range 2 {
+		for _, s := range []*site{clone, nantes} {
+			w.compare(paris, s)
+			w.deliver()
+		}
+	}
+	sent := w.sent
+	if !nantes.Cloned() || !paris.of(nantes).Cloned {
+		t.Errorf("nantes knows: %t, paris: %t", nantes.Cloned(), paris.of(nantes).Cloned)
+	}
+	for range 3 {
+		for _, s := range []*site{clone, nantes} {
+			w.compare(paris, s)
+			w.deliver()
+		}
+	}
+	if w.sent != sent {
+		t.Errorf("%d letters go round though both know", w.sent-sent)
 	}
 }
 

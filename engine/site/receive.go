@@ -20,12 +20,12 @@ func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Le
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
-	if err := s.Writable(); err != nil {
-		return fmt.Errorf("receive from %s: %w", from, err)
-	}
 	var errs []error
 	if len(l.Records) > 0 {
 		errs = append(errs, s.cfg.Members.Take(ctx, from, l.Records, l.Sent))
+	}
+	if err := s.Writable(); err != nil {
+		return fmt.Errorf("receive from %s: %w", from, err)
 	}
 	opened, err := x.open(from, l)
 	errs = append(errs, err)

@@ -126,39 +126,30 @@ func TestACopiedDataDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The first that finds out says nothing more, and so the other may be left without a rival.
-	var first *env.Site
-	e.Eventually(t, patience, "an agent finds out", func() error {
-		var err error
-		for _, s := range []*env.Site{nantes, toulouse} {
-			if err = knowsItsCopy(t, s); err == nil {
-				first = s
-				return nil
+	for _, s := range []*env.Site{nantes, toulouse} {
+		e.Eventually(t, patience, "the agent at "+s.Name()+" finds out", func() error {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Config().API+"/readyz", nil)
+			if err != nil {
+				return err
 			}
-		}
-		return err
+			resp, err := s.HTTP().Do(r)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			b, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			// Not that it is starting, or that others have yet to tell what it knew.
+			if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(b), "another agent is running with this") {
+				return fmt.Errorf("/readyz answers %d %s", resp.StatusCode, b)
+			}
+			return nil
+		})
+		problem(t, s.Do(t, lab.Images, "PATCH /images/"+id, `{"size":1}`, merge...), 503, "cloned")
+	}
+	eventually(t, e, patience, "paris says it", func() bool {
+		return strings.Contains(paris.API(t, "GET /api/v1/sites", "").Must(t, 200).Body, `"cloned":true`)
 	})
-	problem(t, first.Do(t, lab.Images, "PATCH /images/"+id, `{"size":1}`, merge...), 503, "cloned")
-}
-
-// knowsItsCopy returns an error as long as the agent at s does not say that another one runs with its key.
-func knowsItsCopy(t *testing.T, s *env.Site) error {
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Config().API+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := s.HTTP().Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	// Not that it is starting, or that others have yet to tell what it knew.
-	if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(b), "another agent is running with this") {
-		return fmt.Errorf("%s: /readyz answers %d %s", s.Name(), resp.StatusCode, b)
-	}
-	return nil
 }
