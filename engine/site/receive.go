@@ -20,12 +20,13 @@ func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Le
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
+	unwritable := s.Writable()
 	var errs []error
-	if len(l.Records) > 0 {
+	if len(l.Records) > 0 { // a site that has found its copy answers it
 		errs = append(errs, s.cfg.Members.Take(ctx, from, l.Records, l.Sent))
 	}
-	if err := s.Writable(); err != nil {
-		return fmt.Errorf("receive from %s: %w", from, err)
+	if unwritable != nil {
+		return fmt.Errorf("receive from %s: %w", from, unwritable)
 	}
 	opened, err := x.open(from, l)
 	errs = append(errs, err)
