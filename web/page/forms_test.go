@@ -211,7 +211,8 @@ func TestEveryTwinIsJSON(t *testing.T) {
 }
 
 func TestErrorsAreViews(t *testing.T) {
-	site, follows := webtest.Generous(), make(chan struct{}, 2)
+	const followers = 5 // calls until all that follow the events wait for more: metrics, hooks, the chronicle and the audit trail
+	site, follows := webtest.Generous(), make(chan struct{}, followers)
 	site.SetFault(func(method string) error {
 		if method == "WaitEvents" {
 			select {
@@ -231,7 +232,7 @@ func TestErrorsAreViews(t *testing.T) {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}
-	for range 2 { // what counts events and what records them: a server whose store is broken when one of them begins ends
+	for range followers { // a server whose store is broken when one of them begins ends
 		<-follows
 	}
 	site.SetFault(func(string) error { return io.ErrUnexpectedEOF })
