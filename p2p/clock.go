@@ -10,14 +10,14 @@ import (
 const (
 	// farOff is how far two clocks may differ before it is said.
 	farOff = time.Second
-	// together is how far apart two clocks may be for this site to meet them half way. Of two that differ by more nobody can tell which one
-	// is right: each stays with its own.
+	// together is how far apart two clocks may be to be taken for clocks that show one time.
 	together = time.Hour
 )
 
 // Correction is what this machine's clock has to be set forward by, or back where it is negative, to show what the middle one of all clocks
 // shows that can be heard: this site's own, and those of the members that answer pings. So a wrong clock gains nothing while others are
-// heard, and as long as most are right no member can lead the others astray.
+// heard. More than an hour it is only where most of all members are heard and none agrees with this site: members that lie, however many,
+// lead nobody further astray who hears one that does not. The price: a clock that is wrong by more stays so beside another like it.
 func (n *Network) Correction() time.Duration { return time.Duration(n.correction.now.Load()) }
 
 // correction is kept, since the clock is asked several times for each request, and many members can be heard.
@@ -30,15 +30,26 @@ type correction struct {
 func (n *Network) correct() {
 	n.correction.mu.Lock()
 	defer n.correction.mu.Unlock()
-	offsets := []time.Duration{0}
-	for _, l := range n.all() {
+	links := n.all()
+	var ahead []time.Duration
+	for _, l := range links {
 		l.mu.Lock()
 		if l.up && l.compared {
-			offsets = append(offsets, l.ahead)
+			ahead = append(ahead, l.ahead)
 		}
 		l.mu.Unlock()
 	}
-	n.correction.now.Store(int64(middle(offsets)))
+	n.correction.now.Store(int64(corrected(ahead, len(links))))
+}
+
+// corrected is the correction that follows from how far the clocks of the members that are heard are ahead, of so many other members.
+func corrected(ahead []time.Duration, others int) time.Duration {
+	far := func(d time.Duration) bool { return d.Abs() > together }
+	most := 2*(len(ahead)+1) > others+1
+	if near := slices.DeleteFunc(slices.Clone(ahead), far); len(near) > 0 || !most {
+		ahead = near
+	}
+	return middle(append(ahead, 0))
 }
 
 // middle is the median of how far clocks are ahead of this site's own. Of the two in the middle of an even number it is what lies between

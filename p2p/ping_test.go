@@ -43,23 +43,29 @@ func TestInvariantTheMiddleClockCounts(t *testing.T) {
 	}
 }
 
-func TestMiddle(t *testing.T) {
+// TestInvariantLiarsLeadNobodyAstray has members, up to all but one, say that it is years later: whoever hears one that agrees with
+// its own clock stays with it, and so does a site that hears few of all.
+func TestInvariantLiarsLeadNobodyAstray(t *testing.T) {
 	const h = time.Hour
 	for _, c := range []struct {
-		offsets []time.Duration
-		want    time.Duration
+		heard  []time.Duration // how far the others' clocks are ahead
+		others int
+		want   time.Duration
 	}{
-		{[]time.Duration{0}, 0},
-		{[]time.Duration{0, h}, h / 2}, // nobody knows which one is right: they meet half way
-		{[]time.Duration{0, -2 * h}, 0},
-		{[]time.Duration{0, 2 * h}, 0},
-		{[]time.Duration{0, 1000 * h, time.Second}, time.Second},
-		{[]time.Duration{0, -1000 * h, -1000 * h}, -1000 * h},
-		{[]time.Duration{0, 0, 1000 * h, 1000 * h}, 0},
-		{[]time.Duration{0, 3 * h, 3 * h, 4 * h}, 3 * h},
+		{nil, 0, 0},
+		{[]time.Duration{h}, 1, h / 2}, // nobody knows which one is right: they meet half way
+		{[]time.Duration{-2 * h}, 1, 0},
+		{[]time.Duration{2 * h}, 1, 0},
+		{[]time.Duration{1000 * h, time.Second}, 2, time.Second / 2},
+		{[]time.Duration{-1000 * h, -1000 * h}, 2, -1000 * h}, // this site's own is wrong
+		{[]time.Duration{3 * h, 3 * h, 4 * h}, 3, 3 * h},
+		{[]time.Duration{1000 * h, 0, 1000 * h}, 3, 0},
+		{[]time.Duration{0, time.Second, 1000 * h, 1000 * h, 1000 * h, 1000 * h}, 6, 0},
+		{[]time.Duration{1000 * h, 1000 * h}, 6, 0}, // three of seven, this site among them
+		{[]time.Duration{1000 * h, 1000 * h}, 4, 1000 * h},
 	} {
-		if got := middle(slices.Clone(c.offsets)); got != c.want {
-			t.Errorf("of %v the middle is %v, want %v", c.offsets, got, c.want)
+		if got := corrected(slices.Clone(c.heard), c.others); got != c.want {
+			t.Errorf("of %v, of %d others, the correction is %v, want %v", c.heard, c.others, got, c.want)
 		}
 	}
 }

@@ -56,6 +56,7 @@ type Member struct {
 	heard  [][]byte // frames of letters that honest sites have sent it, the newest last
 	known  map[engine.DocumentID]*document
 	clock  time.Duration // by which its pongs are wrong
+	misled engine.SiteID // whom they mislead; empty: everybody
 	forked bool          // it has told two sites of a line in two ways
 }
 
@@ -174,6 +175,9 @@ func (m *Member) pong(s network.Stream) {
 		}
 		m.mu.Lock()
 		off := m.clock
+		if m.misled != "" && m.misled != engine.SiteID(s.Conn().RemotePeer().String()) {
+			off = 0
+		}
 		m.mu.Unlock()
 		b = binary.BigEndian.AppendUint64(b, uint64(time.Now().Add(off).UnixMicro()))
 		rest := make([]byte, sumLen+pongCoordinate)

@@ -108,13 +108,20 @@ func earlyStatuses(ctx context.Context, m *Member, _ *Orders) error {
 	return ignore(err)
 }
 
-// wrongClock pretends to another time from now on.
-func wrongClock(_ context.Context, m *Member, _ *Orders) error {
+// wrongClock pretends to another time from now on, to all or to one site alone, which it meets so that it is asked.
+func wrongClock(ctx context.Context, m *Member, _ *Orders) error {
 	off := []time.Duration{0, 30 * time.Minute, -30 * time.Minute, 50_000 * time.Hour, -50_000 * time.Hour}[m.chance(5)]
+	to := m.victim()
+	alone := m.chance(2) == 0
 	m.mu.Lock()
-	m.clock = off
+	m.clock, m.misled = off, ""
+	if alone {
+		m.misled = to.id
+	}
 	m.mu.Unlock()
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return ignore(m.host.Connect(ctx, to.at))
 }
 
 // strangers knock with keys that nobody has let in, and wrong secrets.
