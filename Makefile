@@ -64,7 +64,7 @@ histories: ## play random histories of the engine for ten minutes, hundreds of o
 sim: ## play random schedules on 3 to 30 simulated sites for ten minutes; ARGS="-sim.for 1h -sim.sites 12" for more, RUN=TestRandomCollaborations for scopes
 	go test ./testnet/sim -run '$(or $(RUN),TestRandomSchedules)' -count 1 -timeout 0 -v -sim.for 10m -sim.sites 30 $(ARGS)
 
-hostile: ## let members with valid keys do harm to three agents that serve clients, for an hour; ARGS="-hostile.for 5m -hostile.only poison" for less
+hostile: ## let members with valid keys do harm to three agents that serve clients, for an hour; ARGS="-hostile.for 5m -hostile.only forks" for less
 	go test ./testnet/hostile -count 1 -v -timeout 0 -hostile.for 1h -hostile.members 64 $(ARGS)
 
 kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more, "-failpoint.at blob" for some

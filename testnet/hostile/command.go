@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -25,6 +24,8 @@ type Orders struct {
 	Seed    uint64
 	// Only has those attacks done whose name contains it; empty: all.
 	Only string
+	// Parts is in how many documents of others each of them is to have a part before they begin.
+	Parts int
 	// Pause is how long they wait between two attacks.
 	Pause time.Duration
 	// Secrets are resources in which the members have no part. Who knows a resource knows what its document begins with; what is in it
@@ -49,6 +50,8 @@ type Done struct {
 var (
 	// errGained says that the member got what it had no right to.
 	errGained = errors.New("it gained what is not its own")
+	// errNothing says that it was not tried.
+	errNothing = errors.New("there is nothing yet to do it with")
 )
 
 // shut reports whether a site does not let the member in any more.
@@ -80,24 +83,19 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 			return err
 		}
 	}
-	var chosen []attack
-	for _, a := range attacks {
-		if strings.Contains(a.name, o.Only) {
-			chosen = append(chosen, a)
-		}
-	}
+	chosen := chosen(o.Only)
 	if len(chosen) == 0 {
 		return fmt.Errorf("there is no attack %q", o.Only)
 	}
+	for _, m := range members {
+		for len(m.given()) < o.Parts {
+			if rest(ctx, 50*time.Millisecond) != nil {
+				return nil
+			}
+		}
+	}
 	away := map[*Member]time.Time{}
-	for n := 0; rest(ctx, o.Pause) == nil; n++ {
-		m, a := members[rng.IntN(len(members))], chosen[rng.IntN(len(chosen))]
-		if n < len(chosen) { // each of them at least once
-			a = chosen[n]
-		}
-		if time.Now().Before(away[m]) && n >= len(chosen) {
-			continue
-		}
+	once := func(a attack, m *Member) error {
 		done := Done{Attack: a.name, By: string(m.id)}
 		err := try(ctx, a, m, &o)
 		if done.Forked = m.forked; err != nil {
@@ -105,8 +103,19 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 				away[m] = time.Now().Add(10 * time.Second)
 			}
 		}
-		if err := lines.Encode(done); err != nil {
-			return err
+		return errors.Join(err, lines.Encode(done))
+	}
+	for _, a := range chosen { // each of them once, by whoever gets through with it
+		for _, m := range members {
+			if once(a, m) == nil || rest(ctx, o.Pause) != nil {
+				break
+			}
+		}
+	}
+	for rest(ctx, o.Pause) == nil {
+		m, a := members[rng.IntN(len(members))], chosen[rng.IntN(len(chosen))]
+		if time.Now().After(away[m]) {
+			_ = once(a, m) // it is told
 		}
 	}
 	return nil

@@ -6,7 +6,9 @@
 // this to: real agents with applications, in network namespaces, with clients that write and read meanwhile. What must hold at the end is in
 // world_test.go: no agent has died, no two have split, what the member had no right to is as the clients left it, no agent took more memory
 // than is stated, and the member is named.
+// Each attack has to get through at least once, and the test fails where one did not: it would show nothing. What it is that an attack got through
+// is for the attack to say; without an error it has.
 //
 //	make hostile                        for an hour
-//	make hostile ARGS="-hostile.for 5m -hostile.only fork"
+//	make hostile ARGS="-hostile.for 5m -hostile.only forks"
 package hostile

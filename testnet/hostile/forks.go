@@ -12,7 +12,7 @@ import (
 func forkLines(ctx context.Context, m *Member, _ *Orders) error {
 	d := m.forkable()
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	begun := story{line: engine.LineOf(m.id, fmt.Sprint("f", m.chance(1<<30))), tip: m.docs.First(d.about, d.id, 0)}
 	var all []*engine.Letter
@@ -37,8 +37,9 @@ func forkLines(ctx context.Context, m *Member, _ *Orders) error {
 			if err != nil {
 				return err
 			}
-			if _, err := m.send(ctx, m.sites[(first+i)%len(m.sites)], letters, letterFrame(l)); err != nil {
-				return ignore(err)
+			_, err = m.send(ctx, m.sites[(first+i)%len(m.sites)], letters, letterFrame(l))
+			if err := ignore(err); err != nil {
+				return err
 			}
 		}
 	}

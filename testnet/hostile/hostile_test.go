@@ -63,6 +63,7 @@ func TestInvariantAHostileMemberHarmsOnlyWhatItMayWrite(t *testing.T) {
 	w.theirOwn()
 	w.attack()
 	w.serve(*lasts)
+	w.bounded()
 	w.endAttack()
 	w.agree()
 	w.mesh()

@@ -19,7 +19,7 @@ import (
 func flipLetters(ctx context.Context, m *Member, _ *Orders) error {
 	heard := m.frames()
 	if len(heard) == 0 {
-		return nil
+		return errNothing
 	}
 	b := slices.Clone(heard[m.chance(len(heard))])
 	for range 1 + m.chance(4) {
@@ -37,6 +37,9 @@ func replayLetters(ctx context.Context, m *Member, _ *Orders) error {
 			all = slices.Insert(all, m.chance(len(all)+1), frame(b))
 		}
 	}
+	if len(all) == 0 {
+		return errNothing
+	}
 	_, err := m.send(ctx, m.victim(), letters, all...)
 	return ignore(err)
 }
@@ -52,7 +55,7 @@ func mutateLetters(ctx context.Context, m *Member, _ *Orders) error {
 		}
 	}
 	if len(pool) == 0 {
-		return nil
+		return errNothing
 	}
 	l, other := *pool[m.chance(len(pool))], pool[m.chance(len(pool))]
 	l.Parcels = slices.Clone(l.Parcels)
@@ -126,6 +129,9 @@ func relabelChanges(ctx context.Context, m *Member, _ *Orders) error {
 			changes := []engine.SignedChange{one, other}[:1+m.chance(2)]
 			l.Parcels = append(l.Parcels, engine.Parcel{About: []byte(about), Epoch: uint64(m.chance(2)), Changes: changes})
 		}
+	}
+	if len(l.Parcels) == 0 {
+		return errNothing
 	}
 	_, err := m.send(ctx, m.victim(), letters, letterFrame(l))
 	return ignore(err)

@@ -40,7 +40,7 @@ type honest struct {
 // Member is one hostile member of the mesh. A site that has had enough of it lets it in no more for a while, so there are several.
 type Member struct {
 	id   engine.SiteID
-	name string
+	said engine.SiteRecord
 	key  crypto.PrivKey
 	docs *crdt.Documents
 	host host.Host
@@ -58,6 +58,9 @@ type Member struct {
 	clock  time.Duration // by which its pongs are wrong
 	misled engine.SiteID // whom they mislead; empty: everybody
 	forked bool          // it has told two sites of a line in two ways
+	bodies map[engine.BlobHash]body
+
+	fetched chan struct{} // has one in it once a site has fetched a body of the member
 }
 
 // document is one in which the member has a part, or of which it knows from elsewhere.
@@ -89,8 +92,9 @@ func join(ctx context.Context, text, name, address string, port int, rng *mathra
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{id: n.Self(), name: name, key: key, rng: rng, number: 1, known: map[engine.DocumentID]*document{}}
 	record := engine.SiteRecord{Name: engine.SiteName(name), Addresses: listen, Services: []engine.ServiceName{"images", "networks", "servers"}, Application: "lab"}
+	m := &Member{id: n.Self(), said: record, key: key, rng: rng, number: 1, known: map[engine.DocumentID]*document{},
+		bodies: map[engine.BlobHash]body{}, fetched: make(chan struct{}, 1)}
 	m.meshID = token.Mesh
 	m.mesh, err = n.Join(ctx, token, record)
 	if err = errors.Join(err, n.Close()); err != nil {
@@ -100,7 +104,21 @@ func join(ctx context.Context, text, name, address string, port int, rng *mathra
 	if m.docs, err = crdt.New(key); err != nil {
 		return nil, err
 	}
-	return m, m.open(listen)
+	if err := m.open(listen); err != nil {
+		return nil, err
+	}
+	_ = m.tell(ctx, &engine.Letter{Records: []engine.SignedRecord{m.itself()}}) // who does not hear of it does not reach it: the test sees that
+	return m, nil
+}
+
+// itself is what the member says of itself: nobody else says where it is, and who does not know that sends it nothing.
+func (m *Member) itself(change ...func(*engine.SiteRecord)) engine.SignedRecord {
+	r := m.said
+	r.At, r.Rules = time.Now().UnixMicro(), m.rules
+	for _, f := range change {
+		f(&r)
+	}
+	return m.record(engine.RecordKey{Kind: engine.RecordSite}, r)
 }
 
 // read takes from the records of the mesh who the others are.
@@ -247,18 +265,22 @@ func (m *Member) anyDocument() *document {
 // forkable is the document in which the member forks its lines, and does nothing else: from there on nothing of it counts there. Honest sites have
 // made it; nil while they have not made two.
 func (m *Member) forkable() *document {
+	if list := m.given(); len(list) > 1 {
+		return list[0]
+	}
+	return nil
+}
+
+// given are the documents of others in which the member has a part, as far as it has heard of them.
+func (m *Member) given() (list []*document) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []*document
 	for _, id := range slices.Sorted(maps.Keys(m.known)) {
 		if d := m.known[id]; d.part && !d.made {
 			list = append(list, d)
 		}
 	}
-	if len(list) < 2 {
-		return nil
-	}
-	return list[0]
+	return list
 }
 
 // frames are letters that honest sites have sent.
@@ -268,12 +290,23 @@ func (m *Member) frames() [][]byte {
 	return slices.Clone(m.heard)
 }
 
-// mislead answers a comparison, a request for a blob or a request of another agent with anything but what it is to be.
+// mislead answers a comparison, a request for a blob or a request of another agent with anything but what it is to be. Its own large bodies it
+// gives: what they take is what it is after.
 func (m *Member) mislead(p protocol.ID, s network.Stream) {
-	defer s.Reset()
+	end := s.Reset
+	defer func() { _ = end() }()
 	_ = s.SetDeadline(time.Now().Add(20 * time.Second))
 	buffer := make([]byte, 4096)
-	if _, err := s.Read(buffer); err != nil {
+	if p == blobs {
+		request, err := newReader(s).frame()
+		if err != nil {
+			return
+		}
+		if m.gives(s, request) {
+			end = s.Close // else what is on its way would be taken back
+			return
+		}
+	} else if _, err := s.Read(buffer); err != nil {
 		return
 	}
 	switch m.chance(4) {

@@ -40,7 +40,7 @@ func namesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
 	name := m.victim().name
 	return m.tell(ctx, &engine.Letter{Records: []engine.SignedRecord{
 		m.order(engine.RecordKey{Kind: engine.RecordCertificate, About: string(m.id)}, engine.Certificate{Name: name, At: 1, From: 1, Named: 1}),
-		m.record(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{Name: name, At: 1}),
+		m.itself(func(r *engine.SiteRecord) { r.Name, r.At = name, 1 }),
 	}})
 }
 
@@ -61,8 +61,7 @@ func manyStarts(ctx context.Context, m *Member, _ *Orders) error {
 		l := &engine.Letter{}
 		for range 2075 {
 			begun++
-			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{Name: engine.SiteName(m.name), At: time.Now().UnixMicro(),
-				Run: fmt.Sprint("run", begun), Version: fmt.Sprint(m.chance(1 << 30)), Addresses: []string{"/ip4/127.0.0.1/tcp/1"}}))
+			l.Records = append(l.Records, m.itself(func(r *engine.SiteRecord) { r.Run, r.Version = fmt.Sprint("run", begun), fmt.Sprint(m.chance(1<<30)) }))
 		}
 		if _, err := m.send(ctx, to, letters, letterFrame(l)); err != nil {
 			return ignore(err)
@@ -74,7 +73,7 @@ func manyStarts(ctx context.Context, m *Member, _ *Orders) error {
 // rivals publishes an object under a name that the honest sites' clients have given one, and says that it was there first.
 func rivals(ctx context.Context, m *Member, o *Orders) error {
 	if o.Key == "" {
-		return nil
+		return errNothing
 	}
 	about := engine.About{Service: "servers", Kind: "key", Collaboration: engine.Replication, Key: engine.ResourceID(o.Key),
 		Placement: []engine.SiteID{m.id, m.victim().id}}

@@ -17,7 +17,7 @@ import (
 func forgeLetters(ctx context.Context, m *Member, _ *Orders) error {
 	d := m.anyDocument()
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	l, _, err := m.written(d, engine.MapOperations, m.operation(d, func(*engine.Operation) {}))
 	if err != nil {
@@ -129,7 +129,7 @@ func strange() []func(o *engine.Operation) {
 func strangeOperations(ctx context.Context, m *Member, o *Orders) error {
 	d := m.anyDocumentOrSecret(o, 4)
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	kinds := strange()
 	return m.issue(ctx, d, m.operation(d, kinds[m.chance(len(kinds))]))
@@ -159,7 +159,7 @@ func (m *Member) secret(o *Orders) *document {
 func farAhead(ctx context.Context, m *Member, _ *Orders) error {
 	d := m.anyDocument()
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	return m.issue(ctx, d, m.operation(d, func(o *engine.Operation) { o.Time = time.Now().Add(1000 * time.Hour).UnixMicro() }))
 }
@@ -168,7 +168,7 @@ func farAhead(ctx context.Context, m *Member, _ *Orders) error {
 func poison(ctx context.Context, m *Member, _ *Orders) error {
 	d := m.anyDocument()
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	return m.issue(ctx, d, m.operation(d, func(o *engine.Operation) {
 		switch m.chance(4) {

@@ -33,7 +33,7 @@ func (m *Member) anyDocumentOrSecret(o *Orders, one int) *document {
 func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 	d := m.anyDocumentOrSecret(o, 4)
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	to := m.victim()
 	lies := []func(s *engine.Status){
@@ -84,7 +84,7 @@ func strangeStatuses(ctx context.Context, m *Member, o *Orders) error {
 func strangeCheckpoints(ctx context.Context, m *Member, o *Orders) error {
 	d := m.anyDocumentOrSecret(o, 2)
 	if d == nil {
-		return nil
+		return errNothing
 	}
 	to := m.victim()
 	whole := m.operation(d, func(o *engine.Operation) { o.Type, o.Method, o.Path = engine.TypeCreate, "POST", "/images" })
@@ -104,7 +104,6 @@ func strangeCheckpoints(ctx context.Context, m *Member, o *Orders) error {
 // manyRecords says as much in the mesh as one may, and more.
 func manyRecords(ctx context.Context, m *Member, _ *Orders) error {
 	l := &engine.Letter{}
-	now := time.Now().UnixMicro()
 	for i := range 500 {
 		switch n := m.chance(1 << 30); i % 4 {
 		case 0:
@@ -113,9 +112,9 @@ func manyRecords(ctx context.Context, m *Member, _ *Orders) error {
 			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordInvitation, About: fmt.Sprint(1 + n%64)},
 				engine.Invitation{ID: "x", Issuer: m.id, Uses: 1 << 20, ExpiresAt: time.Now().Add(time.Hour), CreatedAt: time.Now()}))
 		case 2:
-			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordSite}, engine.SiteRecord{Name: engine.SiteName(m.name), At: now, Addresses: []string{"/ip4/127.0.0.1/tcp/1"}}))
+			l.Records = append(l.Records, m.itself(func(r *engine.SiteRecord) { r.Addresses = append(r.Addresses[:1:1], "/ip4/127.0.0.1/tcp/1") }))
 		case 3:
-			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordSite}, map[int]any{1: 7}))
+			l.Records = append(l.Records, m.record(engine.RecordKey{Kind: engine.RecordSite}, map[int]any{1: 7}), m.itself())
 		}
 	}
 	_, err := m.send(ctx, m.victim(), letters, letterFrame(l))

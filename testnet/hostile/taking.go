@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -20,7 +17,7 @@ import (
 func wantWhatIsNotMine(ctx context.Context, m *Member, o *Orders) error {
 	secret := m.secret(o)
 	if secret == nil {
-		return nil
+		return errNothing
 	}
 	open := opening(m.noise)
 	lists := message{1: 4, 6: true}
@@ -45,7 +42,7 @@ func (o *Orders) leaks(b []byte) error {
 func blobsOfOthers(ctx context.Context, m *Member, o *Orders) error {
 	secret := m.secret(o)
 	if secret == nil {
-		return nil
+		return errNothing
 	}
 	hash := sha256.Sum256([]byte(secret.about.Key))
 	for _, size := range []int64{1 << 20, math.MaxInt64, 0, -1} {
@@ -59,40 +56,6 @@ func blobsOfOthers(ctx context.Context, m *Member, o *Orders) error {
 		}
 	}
 	return nil
-}
-
-// manyDocuments makes documents that place things at the honest sites. It may; and not without end.
-func manyDocuments(ctx context.Context, m *Member, _ *Orders) error {
-	placement := []engine.SiteID{m.id}
-	for _, h := range m.sites {
-		placement = append(placement, h.id)
-	}
-	slices.Sort(placement)
-	l := &engine.Letter{}
-	for range 40 {
-		about := engine.About{Service: "images", Kind: "image", Collaboration: engine.Replication, Placement: placement, Key: engine.ResourceID(uuid.Must(uuid.NewV7()).String())}
-		raw, id, err := m.docs.Identify(about)
-		if err != nil {
-			return err
-		}
-		d := &document{id: id, about: about, raw: raw, tip: m.docs.First(about, id, 0), part: true, made: true}
-		m.mu.Lock()
-		m.known[id] = d
-		m.mu.Unlock()
-		name, _ := json.Marshal(prefix + string(about.Key))
-		change, err := m.writes(d, engine.MapOperations, m.operation(d, func(o *engine.Operation) {
-			o.Type, o.Method, o.Path, o.Header = engine.TypeCreate, "POST", "/images", map[string]string{"Content-Type": "application/json"}
-			o.Body = fmt.Appendf(nil, `{"name":%s}`, name)
-			o.Edit = &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/name": name}}
-		}))
-		if err != nil {
-			return err
-		}
-		d.ops = 1
-		l.Parcels = append(l.Parcels, change.Parcels...)
-	}
-	_, err := m.send(ctx, m.victim(), letters, letterFrame(l))
-	return ignore(err)
 }
 
 // earlyStatuses tells of documents that nobody has.

@@ -28,8 +28,12 @@ const (
 	patience = 3 * time.Minute
 	// mostMemory is the most bytes of memory that an agent may take while it is attacked.
 	mostMemory = 512 << 20
-	theirs     = "bordeaux" // where the hostile members are
-	ours       = "{images: paris & nantes & toulouse}"
+	// partsOfEach is in how many resources of the clients each member has a part.
+	partsOfEach = 2
+	// roomForBodies is what a site is to keep of large bodies of one member.
+	roomForBodies = 2 << 20
+	theirs        = "bordeaux" // where the hostile members are
+	ours          = "{images: paris & nantes & toulouse}"
 )
 
 // world are the honest sites with their clients, and the hostile process.
@@ -50,9 +54,10 @@ type world struct {
 
 func open(t *testing.T) *world {
 	t.Helper()
-	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes", "toulouse"}, Hosts: []string{theirs}, Application: env.Lab(program)})
+	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes", "toulouse"}, Hosts: []string{theirs}, Application: env.Lab(program),
+		Extra: fmt.Sprintf("limits: {members: {bodies: %d}}\n", roomForBodies)})
 	return &world{T: t, env: e, sites: e.Sites(), want: map[string]map[string]any{}, peak: map[string]int{},
-		orders: Orders{Members: *members, First: 1, Address: e.Host(theirs).Address, Port: 4701, Seed: *seed, Only: *only, Pause: *pause}}
+		orders: Orders{Members: *members, First: 1, Address: e.Host(theirs).Address, Port: 4701, Seed: *seed, Only: *only, Pause: *pause, Parts: partsOfEach}}
 }
 
 // secrets makes what the members have no right to.
@@ -123,7 +128,7 @@ func (w *world) mesh() {
 		})
 	}
 	late := w.orders
-	late.First, late.Members, late.Only = w.orders.First+w.orders.Members, 1, "wrong clock"
+	late.First, late.Members, late.Only, late.Parts = w.orders.First+w.orders.Members, 1, "wrong clock", 0
 	p := w.start(&late)
 	w.knows(p, fmt.Sprint(prefix, late.First))
 	if err := p.Stop(patience); err != nil {
@@ -154,7 +159,7 @@ func (w *world) attack() {
 		name := fmt.Sprint(prefix, w.orders.First+i)
 		scope := fmt.Sprintf("{images: paris & nantes & toulouse & %s}", name)
 		w.knows(w.hostile, name)
-		for n := range 2 { // it forks its lines in one of them
+		for n := range partsOfEach { // it forks its lines in one of them
 			a := w.ask(w.sites[(i+n)%3], "POST /images", fmt.Sprintf(`{"name":"shared-%d-%d"}`, i+1, n), 201, "Scope", scope)
 			w.shared = append(w.shared, a.Text("id"))
 		}
@@ -187,11 +192,11 @@ func (w *world) start(o *Orders) *process.Process {
 	return p
 }
 
-// knows waits until all honest sites know a member.
+// knows waits until all honest sites reach a member: what they tell each other goes to those that they reach.
 func (w *world) knows(p *process.Process, name string) {
 	w.Helper()
 	for _, s := range w.sites {
-		w.env.Eventually(w, patience, s.Name()+" knows "+name, func() error {
+		w.env.Eventually(w, patience, s.Name()+" reaches "+name, func() error {
 			if err := p.Ended(); err != nil {
 				w.Fatal(err)
 			}
@@ -200,7 +205,7 @@ func (w *world) knows(p *process.Process, name string) {
 				return err
 			}
 			for _, x := range seen {
-				if x.Name == name {
+				if x.Name == name && x.Reachable {
 					return nil
 				}
 			}
@@ -209,23 +214,52 @@ func (w *world) knows(p *process.Process, name string) {
 	}
 }
 
-// serve has clients write and read at all sites for a while, and looks at how much memory the agents take.
+// serve has clients write and read at all sites for a while, and until each attack has got through. It looks at how much memory the agents take.
 func (w *world) serve(d time.Duration) {
-	ctx, stop := context.WithTimeout(w.Context(), d)
+	ctx, stop := context.WithCancel(w.Context())
 	defer stop()
 	var clients sync.WaitGroup
 	for i, s := range w.sites {
 		clients.Go(func() { w.client(ctx, i, s) })
 	}
 	clients.Go(func() {
-		for rest(ctx, 200*time.Millisecond) == nil && w.measure() {
+		defer stop()
+		for begin := time.Now(); rest(ctx, 200*time.Millisecond) == nil && w.measure(); {
+			took := time.Since(begin)
+			if took < d {
+				continue
+			}
+			missing := w.missing()
+			if len(missing) == 0 {
+				return
+			}
+			if took > d+patience {
+				w.Errorf("these attacks have not got through in %v: %v", took, missing)
+				return
+			}
 		}
-		stop()
 	})
 	clients.Wait()
 	if w.Failed() {
 		w.FailNow()
 	}
+}
+
+// missing are the attacks that have not got through yet, with what became of them the last time.
+func (w *world) missing() map[string]string {
+	left := map[string]string{}
+	for _, a := range chosen(w.orders.Only) {
+		left[a.name] = "it was not tried"
+	}
+	for _, d := range w.done() {
+		if _, is := left[d.Attack]; !is {
+			continue
+		}
+		if left[d.Attack] = d.Error; d.Error == "" {
+			delete(left, d.Attack)
+		}
+	}
+	return left
 }
 
 // client makes, changes, reads and deletes resources at one site, one after the other.
@@ -407,6 +441,9 @@ func (w *world) applications() error {
 		all := map[string]map[string]any{}
 		for _, x := range list {
 			name := fmt.Sprint(x["name"])
+			if strings.HasPrefix(name, lone) {
+				continue
+			}
 			delete(x, "id")
 			delete(x, "updated_at")
 			if all[name] != nil {
@@ -608,18 +645,44 @@ func logged(w *world, s *env.Site, words ...string) string {
 	return found.String()
 }
 
+// bounded says where a site keeps more of a member's large bodies than it is to.
+func (w *world) bounded() {
+	w.Helper()
+	most := int64(0)
+	for _, s := range w.sites {
+		var told []struct {
+			Name string
+			Uses *struct {
+				Bodies int64 `json:"bytes_of_bodies"`
+			}
+		}
+		if err := json.Unmarshal([]byte(s.API(w, "GET /api/v1/sites", "").Body), &told); err != nil {
+			w.Fatal(err)
+		}
+		for _, x := range told {
+			if x.Uses == nil {
+				continue
+			}
+			if most = max(most, x.Uses.Bodies); x.Uses.Bodies > roomForBodies {
+				w.Errorf("%s keeps %d bytes of large bodies of %s, more than %d", s.Name(), x.Uses.Bodies, x.Name, roomForBodies)
+			}
+		}
+	}
+	w.Logf("the sites keep up to %d bytes of large bodies of one member", most)
+}
+
 // report says what was done, and how much memory it took.
 func (w *world) report() {
 	w.Helper()
-	number, shutOut := map[string]int{}, map[string]int{}
+	number, cameToNothing := map[string]int{}, map[string]int{}
 	for _, d := range w.done() {
 		number[d.Attack]++
 		if d.Error != "" {
-			shutOut[d.Attack]++
+			cameToNothing[d.Attack]++
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(number)) {
-		w.Logf("%-20s %5d times, %d without getting in", name, number[name], shutOut[name])
+		w.Logf("%-20s %5d times, of which %d came to nothing", name, number[name], cameToNothing[name])
 	}
 	w.Logf("%d requests of clients were served", w.reqs)
 	for name, n := range w.peak {
