@@ -3,6 +3,7 @@ package mesh
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +211,41 @@ func TestAServiceThatHangsHoldsUpNoOther(t *testing.T) {
 	release()
 	if got := converge(t, m, m.Sites...); len(got) != 201 {
 		t.Errorf("the sites show %d objects", len(got))
+	}
+}
+
+// TestASiteThatAsksForMuchWaitsForItself has paris ask for many objects while nantes' application lets nobody in, and toulouse for one after that.
+func TestASiteThatAsksForMuchWaitsForItself(t *testing.T) {
+	const many = 60
+	m := open(t, Image, 3)
+	paris, nantes, toulouse := m.Sites[0], m.Sites[1], m.Sites[2]
+	nantes.App.Always(Denies)
+	waiting := func(n int) {
+		t.Helper()
+		until(t, m, func() string {
+			if q := queueOf(nantes); q.State != engine.QueuePaused || q.Waiting != n {
+				return fmt.Sprintf("%+v, and %d are to wait", q, n)
+			}
+			return ""
+		})
+	}
+	for range many {
+		must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"made":"paris"}`, paris, nantes))
+	}
+	waiting(many)
+	must(t, 201)(submit(t.Context(), toulouse, Image, "POST", "", `{"made":"toulouse"}`, toulouse, nantes))
+	waiting(many + 1)
+	nantes.App.Always(0)
+	if err := nantes.Proc.Site.ResumeQueue("images"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, m, func() string {
+		if n := len(nantes.App.created); n <= many {
+			return fmt.Sprintf("%d are made", n)
+		}
+		return ""
+	})
+	if i := slices.Index(nantes.App.created, any("toulouse")); i < 0 || i > many/4 {
+		t.Errorf("%d of paris' were made before that of toulouse", i)
 	}
 }
