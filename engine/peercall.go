@@ -92,6 +92,7 @@ var PeerCalls = []PeerCall{
 	{Name: CallContent, Who: HasPart, In: InResource, Runs: AsTheAgent},
 
 	{Name: "GET /api/v1/acceptance", Who: IsMember, Bytes: MaxCallBody},
+	{Name: "GET /api/v1/ways/own", Who: IsMember, Bytes: MaxCallBody},
 	{Name: "PATCH /api/v1/resources/:id", Who: HasPart, In: InResource, Does: ActChange, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/restore", Who: HasPart, In: InResource, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},
 	{Name: "POST /api/v1/resources/:id/keep", Who: HasPart, In: InResource, Does: ActChange, Runs: AsTheAgent, Bytes: MaxCallBody},

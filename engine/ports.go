@@ -52,9 +52,6 @@ type SiteStatus struct {
 	Uncompared bool
 	// Relay is the member through which the site is reached, empty while it is reached itself.
 	Relay SiteID
-	// Tried says why it was not reached itself when that was tried last, at TriedAt; empty: it has been.
-	Tried   string
-	TriedAt time.Time
 	// Streams is how many streams are open to and from it, Bytes what its letters take that are being taken in.
 	Streams int
 	Bytes   int64

@@ -45,12 +45,7 @@ func (n *Network) Addresses() []string {
 		addrs = n.host.Network().ListenAddresses()
 	}
 	addrs = slices.DeleteFunc(addrs, circuit)
-	// A name stands for the ports that are listened on, which the system may have chosen.
-	told, err := announced(n.cfg.Announce, n.listens())
-	if err != nil {
-		n.log.Error("announce", "err", err) // validate has looked at it
-	}
-	all := texts(told)
+	all := n.Announced() // of names the ports that are listened on, which the system may have chosen
 	var outside []string
 	for _, a := range addrs {
 		if !manet.IsIPLoopback(a) {
@@ -62,6 +57,15 @@ func (n *Network) Addresses() []string {
 		return texts(addrs)
 	}
 	return append(all, outside...)
+}
+
+// Announced returns the addresses that the configuration announces, a name as one address for each port.
+func (n *Network) Announced() []string {
+	told, err := announced(n.cfg.Announce, n.listens())
+	if err != nil {
+		n.log.Error("announce", "err", err) // validate has looked at it
+	}
+	return texts(told)
 }
 
 // listens returns the addresses that the site listens on itself.

@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/multiformats/go-multiaddr"
+
+	"github.com/skerry/skerry/engine"
 )
 
 const (
@@ -117,28 +118,27 @@ func (l *link) dial(ctx context.Context) error {
 	l.mu.Lock()
 	addrs, timeout := l.addrs, dialTimeout+4*l.rtt
 	l.mu.Unlock()
-	err := errors.New("no address is known")
+	tries := []engine.Try{{Result: engine.TryNoAddress, At: time.Now()}}
 	if len(addrs) > 0 {
-		err = l.connectTo(ctx, timeout, addrs...)
-	}
-	if err != nil && ctx.Err() == nil && !l.n.gater.isIsolated() {
-		through := l.dialThrough(ctx)
-		if l.setTried(errors.Join(err, through)); through == nil {
+		if tries = l.connectTo(ctx, timeout, addrs...); tries == nil {
 			return nil
 		}
-		err = errors.Join(err, through)
 	}
-	if err != nil {
-		return fmt.Errorf("dial %s: %w", l.site, err)
+	if ctx.Err() == nil && !l.n.gater.isIsolated() {
+		through, connected := l.dialThrough(ctx)
+		if l.setTries(append(tries, through...)); connected {
+			return nil
+		}
+		tries = append(tries, through...)
 	}
-	return nil
+	return fmt.Errorf("dial %s: %w", l.site, errorOf(tries))
 }
 
-// setTried keeps why the member was not reached directly, for those who ask.
-func (l *link) setTried(err error) {
+// setTries keeps what came of the ways that were tried last, for those who ask.
+func (l *link) setTries(tries []engine.Try) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tried, l.triedAt = err.Error(), time.Now()
+	l.tries = tries
 }
 
 // dropSilent closes the member's connections that were opened before t.

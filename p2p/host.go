@@ -22,7 +22,7 @@ import (
 )
 
 // newHost makes a libp2p host that listens on every one of the addresses, or none.
-func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, error) {
+func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials) (host.Host, error) {
 	resources, err := newResources(cfg.Limits.withDefaults())
 	if err != nil {
 		return nil, err
@@ -43,6 +43,7 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater) (host.Host, err
 		libp2p.ConnectionManager(connmgr.NullConnMgr{}),
 		libp2p.ResourceManager(resources),
 		libp2p.DisableMetrics(),
+		libp2p.SwarmOpts(swarm.WithMetricsTracer(d)),
 		// Through other sites, where there is no way of its own: relay.go.
 		libp2p.EnableRelay(),
 		libp2p.Ping(false), // it would answer strangers

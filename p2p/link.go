@@ -39,8 +39,7 @@ type link struct {
 	ahead    time.Duration // its clock before ours, once compared
 	compared bool
 	lastSeen time.Time
-	tried    string    // why it was not reached directly when that was tried last
-	triedAt  time.Time // zero: never
+	tries    []engine.Try // what came of the ways to it that were tried last, while it is not reached itself
 	refusals refusals
 	streams  map[protocol.ID]int // of the member, that are being served
 	// comparing says that a comparison is under way that this site has begun, serving that one is that the member has.
@@ -86,7 +85,7 @@ func (l *link) status() engine.SiteStatus {
 	through := l.through()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, Relay: through, Tried: l.tried, TriedAt: l.triedAt, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
+	return engine.SiteStatus{Reachable: l.up, Relay: through, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
 }
 
 func (l *link) isUp() bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/multiformats/go-multiaddr"
@@ -36,6 +37,7 @@ type Network struct {
 	streams  *streamListener
 	position *position
 	outside  outside
+	dials    *dials
 	claims   *claims
 	// begun and served hold a token for each comparison that this site has begun, or others with it.
 	begun, served chan struct{}
@@ -71,7 +73,8 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 		changed: make(chan struct{}, 1), links: map[engine.SiteID]*link{}, linked: make(chan struct{}),
 	}
 	n.Attach(membership, exchange)
-	if n.host, err = newHost(cfg, listen, n.gater); err != nil {
+	n.dials = &dials{of: map[*link][]swarm.TransportError{}}
+	if n.host, err = newHost(cfg, listen, n.gater, n.dials); err != nil {
 		return nil, err
 	}
 	n.outside.seen = map[peer.ID]multiaddr.Multiaddr{}

@@ -31,6 +31,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 	if err != nil {
 		if ctx.Err() == nil {
 			l.n.log.Debug("site does not answer", "peer", l.site, "err", err)
+			l.setTries([]engine.Try{{Result: resultOf(err), Detail: "it is connected, and answers nothing: " + err.Error(), At: time.Now()}})
 			l.dropSilent(time.Now().Add(-pingTimeout))
 		}
 		return false

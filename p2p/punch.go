@@ -98,16 +98,29 @@ func (n *Network) watchOutside(ctx context.Context) error {
 }
 
 // punch tries to make a hole once more. That side of a relayed connection begins that was called; the other one does nothing.
-func (l *link) punch() {
+func (l *link) punch(ctx context.Context) {
 	if len(l.n.outside.addresses()) == 0 || !slices.Contains(l.n.host.Mux().Protocols(), holepunch.Protocol) {
 		return
 	}
 	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
 		if c.Stat().Direction == network.DirInbound && circuit(c.RemoteMultiaddr()) {
-			if err := l.n.punch.DirectConnect(l.pid); err != nil {
+			if err := l.n.makeHole(ctx, l.pid); err != nil {
 				l.n.log.Debug("no hole could be made", "peer", l.site, "err", err)
 			}
 			return
 		}
+	}
+}
+
+// makeHole makes a hole, unless ctx ends first. libp2p's service offers itself a moment before it is ready, and one that is closed in that
+// moment never answers: so it is not waited for.
+func (n *Network) makeHole(ctx context.Context, p peer.ID) error {
+	made := make(chan error, 1)
+	go func() { made <- n.punch.DirectConnect(p) }()
+	select {
+	case err := <-made:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
@@ -126,11 +124,8 @@ func (l *link) takePlace(ctx context.Context) error {
 	return err
 }
 
-// errNoRelay says that no member that is connected relays.
-var errNoRelay = errors.New("no member in reach relays")
-
-// dialThrough connects through a member that relays, the nearest first.
-func (l *link) dialThrough(ctx context.Context) error {
+// dialThrough connects through a member that relays, the nearest first, and tells what came of those that could not.
+func (l *link) dialThrough(ctx context.Context) (tries []engine.Try, connected bool) {
 	type way struct {
 		by  *link
 		rtt time.Duration
@@ -144,41 +139,26 @@ func (l *link) dialThrough(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(ways, func(a, b way) int { return int(a.rtt - b.rtt) })
-	err := errNoRelay
-	for i, w := range ways {
-		address, bad := multiaddr.NewMultiaddr("/p2p/" + w.by.pid.String() + "/p2p-circuit")
-		if bad != nil {
-			return fmt.Errorf("relay %s: %w", w.by.site, bad)
+	for _, w := range ways {
+		address, err := multiaddr.NewMultiaddr("/p2p/" + w.by.pid.String() + "/p2p-circuit")
+		if err != nil {
+			l.n.log.Error("address of a relay", "peer", w.by.site, "err", err) // it is made of a key that has been read
+			continue
 		}
 		failed := l.connectTo(ctx, dialTimeout+4*w.rtt, address)
 		if failed == nil {
 			l.n.log.Info("site is reached through another one", "peer", l.site, "relay", w.by.site)
-			return nil
+			return tries, true
 		}
-		failed = fmt.Errorf("through %s: %w", w.by.site, failed)
-		if err = errors.Join(err, failed); i == 0 {
-			err = failed
+		for i := range failed {
+			failed[i].Address, failed[i].Relay = "", w.by.site
 		}
+		tries = append(tries, failed...)
 	}
-	return err
-}
-
-// connectTo connects to the member at these addresses. A site that refuses this one lets the connection succeed and closes it: what counts is
-// that it still stands when the other side has introduced itself.
-func (l *link) connectTo(ctx context.Context, timeout time.Duration, addrs ...multiaddr.Multiaddr) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	clearBackoff(l.n.host, l)
-	ps := l.n.host.Peerstore()
-	ps.ClearAddrs(l.pid)
-	ps.AddAddrs(l.pid, addrs, peerstore.TempAddrTTL)
-	if err := l.n.host.Connect(ctx, peer.AddrInfo{ID: l.pid}); err != nil {
-		return err
+	if len(tries) == 0 {
+		tries = []engine.Try{{Result: engine.TryNoRelay, At: time.Now()}}
 	}
-	if !l.connectedness() {
-		return errors.New("the connection was closed at once")
-	}
-	return nil
+	return tries, false
 }
 
 // dialDirect tries the way without a relay, while there is one with it.
@@ -187,13 +167,13 @@ func (l *link) dialDirect(ctx context.Context) {
 	addrs, timeout := l.addrs, dialTimeout+4*l.rtt
 	l.mu.Unlock()
 	if len(addrs) == 0 {
-		l.punch()
+		l.punch(ctx)
 		return
 	}
-	if err := l.connectTo(network.WithForceDirectDial(ctx, "without a relay"), timeout, addrs...); err != nil {
-		l.setTried(err)
-		l.n.log.Debug("site is still reached through another one alone", "peer", l.site, "err", err)
-		l.punch()
+	if tries := l.connectTo(network.WithForceDirectDial(ctx, "without a relay"), timeout, addrs...); tries != nil {
+		l.setTries(tries)
+		l.n.log.Debug("site is still reached through another one alone", "peer", l.site, "err", errorOf(tries))
+		l.punch(ctx)
 	}
 }
 

@@ -39,8 +39,12 @@ func TestThroughARelay(t *testing.T) {
 	eventually(t, "each says through whom", func() bool {
 		return a.net.Status()[b.id].Relay == relay.id && b.net.Status()[a.id].Relay == relay.id
 	})
-	if s := a.net.Status(); s[relay.id].Relay != "" || !strings.Contains(s[b.id].Tried+b.net.Status()[a.id].Tried, "no address is known") {
-		t.Errorf("a tells %+v", s)
+	x, y := a.net.Ways()[b.id], b.net.Ways()[a.id]
+	if way := a.net.Ways()[relay.id]; way.Relay != "" || !way.Relays || way.Transport != "quic" || way.Tries != nil || x.Transport != "quic" || x.Seen != "" || x.Relays {
+		t.Errorf("a tells of the relay %+v, and of b %+v", way, x)
+	}
+	if tries := append(x.Tries, y.Tries...); len(tries) == 0 || tries[0].Result != engine.TryNoAddress {
+		t.Errorf("neither says why it does not reach the other itself: %+v", tries)
 	}
 	// A document of the two alone.
 	two := []engine.SiteID{a.id, b.id}

@@ -28,7 +28,7 @@ func TestViewsOfferWhatMayBeDone(t *testing.T) {
 	offered := map[auth.Role]int{}
 	for role := auth.Viewer; role <= auth.Admin; role++ {
 		cookie := f.session(role.String())
-		for _, view := range []string{"/", "/sites", "/sites/nantes", "/resources", "/resources/web-frontend?service=servers&kind=server", "/relations", "/operations",
+		for _, view := range []string{"/", "/sites", "/sites/nantes", "/ways", "/resources", "/resources/web-frontend?service=servers&kind=server", "/relations", "/operations",
 			"/operations/019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6", "/conflicts", "/events", "/compose", "/settings"} {
 			resp, body := f.do("GET", view, "", "Cookie", cookie, "Accept", "text/html")
 			if resp.StatusCode != 200 {

@@ -107,6 +107,20 @@ func startFake() *fakeAgent {
 		a.answer(w, v)
 	})
 	mux.HandleFunc("GET /api/v1/sites", func(w http.ResponseWriter, r *http.Request) { a.answer(w, a.sites) })
+	mux.HandleFunc("GET /api/v1/ways", func(w http.ResponseWriter, r *http.Request) {
+		if s := r.FormValue("site"); s == "lyno" {
+			refuse(w, 422, "unknown-site", fmt.Sprintf("there is no site %q in this mesh", s))
+			return
+		}
+		nat := []m{{"code": "nat", "why": "nantes is behind a NAT (others see it at 203.0.113.9) and announces nothing: nobody gets in"}}
+		a.answer(w, m{"items": []m{
+			{"a": "lyon", "b": "nantes", "state": "apart", "relay": "", "transport": "", "rtt_ms": nil, "causes": nat, "help": []string{"at nantes: set mesh.announce"}, "tries": []m{
+				{"from": "lyon", "address": "/ip4/192.168.1.2/tcp/4700", "relay": "", "result": "timed-out", "other": "", "detail": "i/o timeout\x1b[2J", "at": before(time.Second)},
+				{"from": "nantes", "address": "", "relay": "", "result": "no-relay", "other": "", "detail": "", "at": before(time.Second)}}},
+			{"a": "nantes", "b": "paris", "state": "relayed", "relay": "lyon", "transport": "quic", "rtt_ms": 7, "causes": nat, "help": []string{}, "tries": []m{}},
+			{"a": "lyon", "b": "paris", "state": "direct", "relay": "", "transport": "tcp", "rtt_ms": 3, "causes": []m{}, "help": []string{}, "tries": []m{}},
+		}, "asked": []m{{"site": "lyon", "error": ""}, {"site": "nantes", "error": "nantes gave no certain answer"}}})
+	})
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {
 		v := m{"site": "paris", "at": before(0), "waiting": 0, "examined": 0, "steps": m{}, "held": 0, "ran": 0, "items": []m{}}
 		if r.PathValue("name") == "nantes" {

@@ -150,6 +150,7 @@ func (s *site) seen() time.Time {
 type sitesCommand struct {
 	List    sitesList    `cmd:"" default:"withargs" help:"List the sites (the default)."`
 	Show    sitesShow    `cmd:"" help:"Show one site."`
+	Doctor  sitesDoctor  `cmd:"" help:"Say of each two sites how they meet or, where they do not, why and what would help."`
 	Resume  sitesResume  `cmd:"" help:"Have a site try its application again, after what kept its agent out was put right."`
 	Preview sitesPreview `cmd:"" help:"Show what a site is about to do at its application."`
 	Confirm sitesConfirm `cmd:"" help:"Let the deletions run that a site holds."`

@@ -86,6 +86,10 @@ type Mesh interface {
 // Network tells the way to the other sites, and rehearses a cut.
 type Network interface {
 	Status() map[engine.SiteID]engine.SiteStatus
+	// Ways tells the same in full, with what was tried in vain; it takes longer.
+	Ways() map[engine.SiteID]engine.Way
+	// Announced are the addresses of the configuration at which others are to reach this site.
+	Announced() []string
 	// Correction is what this machine's clock has to be set forward by to show what the middle one of those that are heard shows.
 	Correction() time.Duration
 	SetIsolated(bool)

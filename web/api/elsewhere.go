@@ -114,6 +114,7 @@ func (a *API) mountRouted(g *echo.Group) {
 	}
 	g.PATCH("/resources/:id", a.patchResource)
 	g.GET("/acceptance", a.getAcceptance)
+	g.GET("/ways/own", told(a.OwnWays))
 	g.GET("/sites/:name/preview", a.getPreview)
 	g.POST("/sites/:name/confirm", a.postConfirm)
 	g.POST("/sites/:name/reject", a.postReject)

@@ -31,6 +31,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/sites", a.getSites)
 	g.GET("/sites/:name", a.getSite)
 	g.GET("/distances", a.getDistances)
+	g.GET("/ways", a.getWays)
 	g.GET("/history", a.getHistory)
 	g.GET("/cuts", told(a.Cuts))
 	g.GET("/cuts/:id", a.getCut)

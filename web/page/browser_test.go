@@ -60,6 +60,8 @@ var views = []struct{ name, path string }{
 	{"events", "/events"},
 	{"audit", "/audit"},
 	{"authorities", "/authorities"},
+	{"ways", "/ways"},
+	{"ways-of-one", "/ways?site=rennes"},
 	{"settings", "/settings"},
 	{"deliveries", "/settings/hooks/" + webtest.Hook},
 	{"missing", "/resources/nope"},

@@ -30,6 +30,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	e.POST("/sites/zones/:name/delete", p.deleteZone, p.form)
 	e.POST("/sites/isolation", p.isolate, p.form)
 	e.GET("/sites/:name", p.site)
+	e.GET("/ways", p.ways)
 	e.POST("/sites/:name/retire", p.takeOut(p.api.Mesh.RemoveSite), p.form)
 	e.POST("/sites/:name/revoke", p.takeOut(p.api.Mesh.RevokeSite), p.form)
 	e.POST("/sites/:name/confirm", p.steerSite(p.confirm), p.form)

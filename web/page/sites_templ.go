@@ -93,7 +93,7 @@ func sitesView(f frame, sites []shape.Site, p pairs, zones []shape.Zone, invitat
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <p><a href=\"/authorities\">Who lets sites in, and until when</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <p><a href=\"/ways\">How the sites meet, and why some do not</a> · <a href=\"/authorities\">Who lets sites in, and until when</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -220,6 +220,24 @@ func (s *Site) Status() map[engine.SiteID]engine.SiteStatus {
 	return st
 }
 
+// Ways implements api.Network.
+func (s *Site) Ways() map[engine.SiteID]engine.Way {
+	ways := map[engine.SiteID]engine.Way{}
+	for id, st := range s.Status() {
+		w := engine.Way{SiteStatus: st}
+		if st.Reachable {
+			w.Transport, w.Seen = "quic", "/ip4/192.0.2.7/udp/4700/quic-v1"
+		} else {
+			w.Tries = []engine.Try{{Address: "/ip4/192.0.2.8/tcp/4700", Result: engine.TryRefused, Detail: "connection refused", At: s.Clock()}, {Result: engine.TryNoRelay, At: s.Clock()}}
+		}
+		ways[id] = w
+	}
+	return ways
+}
+
+// Announced implements api.Network.
+func (s *Site) Announced() []string { return []string{"/dns/paris.example.org/udp/4700/quic-v1"} }
+
 // Correction implements api.Network: the clock is right.
 func (s *Site) Correction() time.Duration { return 0 }
 
