@@ -82,7 +82,7 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 		return nil, errors.Join(err, n.host.Close())
 	}
 	if cfg.Relay {
-		if n.relay, err = newRelay(n.host, n.gater); err != nil {
+		if n.relay, err = newRelay(n.host, n.gater, &n.counters); err != nil {
 			return nil, errors.Join(err, n.punch.Close(), n.host.Close())
 		}
 	}

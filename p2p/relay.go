@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/multiformats/go-multiaddr"
@@ -33,8 +34,8 @@ const (
 
 // newRelay has members talk to each other through this site: libp2p's circuit relay. There is no limit of bytes or time, with which
 // libp2p treats a connection as a makeshift: those who use it are members, and each has its bounds.
-func newRelay(h host.Host, g *gater) (*relay.Relay, error) {
-	r, err := relay.New(h, relay.WithACL(membersOnly{g}), relay.WithResources(relay.Resources{
+func newRelay(h host.Host, g *gater, c *counters) (*relay.Relay, error) {
+	r, err := relay.New(h, relay.WithACL(membersOnly{g}), relay.WithMetricsTracer(relayed{c}), relay.WithResources(relay.Resources{
 		ReservationTTL: placeTime, MaxReservations: maxPlaces, MaxCircuits: maxCircuits, BufferSize: relayBuffer,
 		MaxReservationsPerIP: maxPlaces, MaxReservationsPerASN: maxPlaces, // many members may be behind one NAT
 	}))
@@ -42,6 +43,30 @@ func newRelay(h host.Host, g *gater) (*relay.Relay, error) {
 		return nil, fmt.Errorf("relay for members: %w", err)
 	}
 	return r, nil
+}
+
+// relayed counts what a relay does: relay.MetricsTracer.
+type relayed struct{ c *counters }
+
+func (r relayed) BytesTransferred(n int)         { r.c.relayed.Add(uint64(n)) }
+func (r relayed) ConnectionOpened()              { r.c.circuits.Add(1) }
+func (r relayed) ConnectionClosed(time.Duration) { r.c.circuits.Add(-1) }
+func (r relayed) ReservationClosed(n int)        { r.c.places.Add(-int64(n)) }
+
+func (r relayed) ReservationAllowed(again bool) {
+	if !again {
+		r.c.places.Add(1)
+	}
+}
+
+func (r relayed) ConnectionRequestHandled(s pb.Status)  { r.full(s) }
+func (r relayed) ReservationRequestHandled(s pb.Status) { r.full(s) }
+func (r relayed) RelayStatus(bool)                      {}
+
+func (r relayed) full(s pb.Status) {
+	if s == pb.Status_RESOURCE_LIMIT_EXCEEDED || s == pb.Status_RESERVATION_REFUSED {
+		r.c.relayFull.Add(1)
+	}
 }
 
 // membersOnly is what a relay does for whom.

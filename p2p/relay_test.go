@@ -53,6 +53,14 @@ func TestThroughARelay(t *testing.T) {
 		a.send(id, strings.Repeat("x", 10_000))
 	}
 	eventually(t, "both have the same", func() bool { return a.exchange.sum(b.id) == b.exchange.sum(a.id) })
+	// Two members may be called through the relay, and two connections at most lead through it while they agree on one.
+	eventually(t, "the relay counts", func() bool {
+		c := relay.net.Counters().Relay
+		return c.Bytes > 500_000 && c.Places == 2 && c.Connections > 0 && c.Full == 0
+	})
+	if c := a.net.Counters().Relay; c != (RelayCounters{}) {
+		t.Errorf("who relays nothing counts %+v", c)
+	}
 	if got := relay.exchange.sum(a.id); got != newFakeExchange(relay.id).sum(a.id) {
 		t.Error("the relay has got a document that passes through it")
 	}

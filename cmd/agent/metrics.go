@@ -22,9 +22,17 @@ var (
 	comparedIn  = prometheus.NewDesc("skerry_comparison_round_trips", "How often they asked and waited for an answer.", nil, nil)
 )
 
+// What this site does for others as a relay.
+var (
+	relayBytes  = prometheus.NewDesc("skerry_relay_bytes_total", "What this site has passed on between other sites, both ways.", nil, nil)
+	relayOpen   = prometheus.NewDesc("skerry_relay_connections", "Connections of other sites that lead through this one now.", nil, nil)
+	relayPlaces = prometheus.NewDesc("skerry_relay_places", "Sites that may be called through this one.", nil, nil)
+	relayFull   = prometheus.NewDesc("skerry_relay_refused_total", "Requests to relay that were refused since there are bounds.", nil, nil)
+)
+
 // Describe implements prometheus.Collector.
 func (m networkMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{networkMessages, comparedFor, comparedOf, comparedIn} {
+	for _, d := range []*prometheus.Desc{networkMessages, comparedFor, comparedOf, comparedIn, relayBytes, relayOpen, relayPlaces, relayFull} {
 		ch <- d
 	}
 }
@@ -38,6 +46,10 @@ func (m networkMetrics) Collect(ch chan<- prometheus.Metric) {
 	} {
 		ch <- prometheus.MustNewConstMetric(networkMessages, prometheus.CounterValue, float64(n), what)
 	}
+	ch <- prometheus.MustNewConstMetric(relayBytes, prometheus.CounterValue, float64(c.Relay.Bytes))
+	ch <- prometheus.MustNewConstMetric(relayOpen, prometheus.GaugeValue, float64(c.Relay.Connections))
+	ch <- prometheus.MustNewConstMetric(relayPlaces, prometheus.GaugeValue, float64(c.Relay.Places))
+	ch <- prometheus.MustNewConstMetric(relayFull, prometheus.CounterValue, float64(c.Relay.Full))
 	all := c.Comparisons
 	ch <- prometheus.MustNewConstSummary(comparedFor, all.Number, all.Took.Seconds(), nil)
 	ch <- prometheus.MustNewConstSummary(comparedOf, all.Number, float64(all.Bytes), nil)

@@ -17,7 +17,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 	requests *prometheus.HistogramVec
 
-	reachable, rtt, clock, uses, queue, waiting, conflicts, resources, operations, streams, isolated, info, delivered, givenUp, attempts, failing *prometheus.Desc
+	reachable, relayed, transport, rtt, clock, uses, queue, waiting, conflicts, resources, operations, streams, isolated, info, delivered, givenUp, attempts, failing *prometheus.Desc
 }
 
 func newMetrics(a *API) *metrics {
@@ -34,6 +34,8 @@ func newMetrics(a *API) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"method", "route", "status"}),
 		reachable:  desc("site_reachable", "Whether a site of the mesh can be reached from here.", "site"),
+		relayed:    desc("site_relayed", "Whether a site of the mesh is reached from here through another one alone.", "site", "relay"),
+		transport:  desc("site_transport", "What carries the connection to a site that is reached, or to its relay: quic, tcp or websocket.", "site", "transport"),
 		rtt:        desc("site_round_trip_seconds", "Round trip to a site of the mesh, once measured.", "site"),
 		clock:      desc("site_clock_ahead_seconds", "How far the clock of a site is ahead of this one's, once compared.", "site"),
 		uses:       desc("site_uses", "What a site has of this one: streams, bytes of its letters being taken in, resources that both share, new ones of it that were refused since the agent started, lines that it has forked, bytes that the large bodies of its operations take on disk.", "site", "what"),
@@ -85,7 +87,7 @@ func (a *API) Observe(method, route, status string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.reachable, m.rtt, m.clock, m.uses, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info,
+	for _, d := range []*prometheus.Desc{m.reachable, m.relayed, m.transport, m.rtt, m.clock, m.uses, m.queue, m.waiting, m.conflicts, m.resources, m.operations, m.streams, m.isolated, m.info,
 		m.delivered, m.givenUp, m.attempts, m.failing} {
 		ch <- d
 	}
@@ -97,8 +99,15 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	one := map[bool]float64{true: 1}
+	ways := m.api.Network.Ways()
 	for _, s := range m.api.Sites() {
 		gauge(m.reachable, one[s.Reachable], s.Name)
+		if !s.Self && s.Reachable {
+			gauge(m.relayed, one[s.Relay != ""], s.Name, s.Relay)
+			if t := ways[engine.SiteID(s.PeerID)].Transport; t != "" {
+				gauge(m.transport, 1, s.Name, t)
+			}
+		}
 		if s.RTT != nil && !s.Self {
 			gauge(m.rtt, *s.RTT/1000, s.Name)
 			gauge(m.clock, *s.ClockAhead/1000, s.Name)
