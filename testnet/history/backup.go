@@ -136,10 +136,11 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 	return false
 }
 
-// owned reports whether an object is a resource's.
+// owned reports whether an object is a resource's that lives elsewhere, too. A request that an application refuses may have adopted an object
+// before, which nobody had then: that lives at this site alone.
 func (w *play) owned(s *site, k *engine.Kind, id string) bool {
 	row, err := s.Disk.ResourceByLocal(w.Ctx, k.Service, k.Name, engine.LocalID(id))
-	return err == nil && row.State != engine.StateDeleted
+	return err == nil && row.State != engine.StateDeleted && len(row.Sites) > 1
 }
 
 // known reports whether a site has an operation in a document.

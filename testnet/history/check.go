@@ -309,6 +309,15 @@ func (w *play) other(s *site, res *resource, id string) bool {
 	return err == nil && string(row.ID) != res.id
 }
 
+// madeAnother reports whether a request has created another resource than the one that clients know by that name: its client was told that nothing
+// had happened, and has asked for that one meanwhile.
+func (w *play) madeAnother(q *request) bool {
+	return q.resource.revived && q.kind == "create" && slices.ContainsFunc(w.sites, func(s *site) bool {
+		row, err := s.Disk.Recalled(q.operation)
+		return err == nil && row.Document != "" && string(row.Resource) != q.resource.id
+	})
+}
+
 // filesOf are the files of an object, without what an operation has put there that was lost when the site was set back without its
 // application: nobody knows that operation any more, and no representation shows its bytes.
 func (w *play) filesOf(s *site, res *resource, id string, o *world.Object) map[string]string {
@@ -487,7 +496,7 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 		}
 	}
 	for _, q := range c.w.requests {
-		if q.resource != res || !q.acknowledged() || c.w.isLost(q.operation) || c.yielded(q.operation) {
+		if q.resource != res || !q.acknowledged() || c.w.isLost(q.operation) || c.yielded(q.operation) || c.w.madeAnother(q) {
 			continue
 		}
 		if q.kind == "create" && deletes == 0 && len(shown) == 0 && q.status != 202 {
