@@ -19,7 +19,8 @@ const (
 	ConflictExists ConflictKind = "exists"
 	// ConflictName: two resources were given one name, and the one that was created earlier has it.
 	ConflictName ConflictKind = "name"
-	// ConflictRival: a create met the living object of a resource of its name that was created later.
+	// ConflictRival: a create met the living object of a resource of its name that was created later, or that of one that was deleted, and of which a
+	// person is asked something.
 	ConflictRival ConflictKind = "rival"
 	// ConflictRefused: the application refused what another site's application took.
 	ConflictRefused ConflictKind = "refused"

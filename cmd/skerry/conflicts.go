@@ -35,7 +35,7 @@ func (conflictsList) Help() string {
 
     exists        a create met an object there that no replicated resource owns
     name          two resources were given one name, and another one has the object
-    rival         likewise, and the object is the later one's, which lives until a person decides
+    rival         a create met the object of another one of its name, which stays until a person decides about that
     unseen        a deletion would take along what lies inside and its deleter had not seen
     not-accepted  the site's rules do not let the one that issued it do this there
     refused       the site's application refused what another site's took

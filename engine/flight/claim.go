@@ -14,5 +14,14 @@ func ClaimOf(v *view.View, f *Flights) view.Claim {
 			maybe = maybe || o.Type == engine.TypeCreate && v.Kind.HonoursKey && !st.Settled(o)
 		}
 	}
-	return v.Claim(maybe)
+	c := v.Claim(maybe)
+	if f.Own != nil && f.Own.Stage == Asked {
+		c.Asks = f.Own.Operation.ID
+	}
+	for id, out := range v.Mine.Outcomes {
+		if (out.Blocks || out.State == engine.StateUncertain) && id > c.Asks {
+			c.Asks = id
+		}
+	}
+	return c
 }

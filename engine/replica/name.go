@@ -140,6 +140,10 @@ func (t *send) nameBusy(r *work) bool {
 			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRival, Error: other.Lives(r.View)})
 			return true
 		}
+		if other.Born == nil && other.Asks != "" { // its object goes once that is decided
+			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRival, Error: other.Stays(r.View)})
+			return true
+		}
 		r.out.Others = append(r.out.Others, other.Document)
 		r.tryAgain(t.o, engine.Reply{}, errors.New("another object of its name is still here"))
 		return true

@@ -60,6 +60,8 @@ type Claim struct {
 	Yields bool
 	// Going says that its object was deleted and is not known to be gone.
 	Going bool
+	// Asks is an operation about which a person is asked here; empty: there is none.
+	Asks engine.OperationID
 }
 
 // Before reports whether the name is c's rather than d's.
@@ -101,6 +103,12 @@ func (c Claim) Lives(v *View) string {
 	}
 	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: retry gives the name to this one and deletes that object, "+
 		"drop leaves it", v.Kind.Name, v.About.Key, v.Name(c.Born.Origin), who, engine.Time(c.Born.Time).UTC().Format(time.RFC3339))
+}
+
+// Stays says in words that the object of c, which was deleted, is in the way of a resource of the same name until a person has decided.
+func (c Claim) Stays(v *View) string {
+	return fmt.Sprintf("an earlier %s %s, which was deleted, has the object here until a person decides about %s: once that is decided this goes on by itself, "+
+		"drop leaves it", v.Kind.Name, v.About.Key, c.Asks)
 }
 
 // Yielding lists the sites at which another resource has this one's name, as many as one operation removes.

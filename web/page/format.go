@@ -237,7 +237,7 @@ func meaning(state string) string {
 	case "name":
 		return "two resources were given one name, and another one has the object"
 	case "rival":
-		return "a resource of this name that was created later lives there, and nothing is deleted unasked"
+		return "the object of another resource of this name is there until a person decides about that one"
 	case "not-accepted":
 		return "the site's rules do not let the one that issued it do this there"
 	case "name-taken":
