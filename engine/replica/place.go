@@ -26,7 +26,7 @@ func (r *Replica) leave() {
 	r.land()
 	r.refuseAll(&engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated", Detail: fmt.Sprintf(
 		"%s was removed from the placement of %s %s; nothing has happened here", r.Name(r.Self), r.Kind.Name, r.About.Key)})
-	r.SayOnly(engine.Status{Settled: r.Me.Settled, Left: &engine.Left{By: by.ID, At: now}})
+	r.SayOnly(engine.Status{Settled: r.History.Complete(), Left: &engine.Left{By: by.ID, At: now}})
 	r.Anew(r.Mine.Made)
 	r.look.Stop()
 	r.Resumed = false

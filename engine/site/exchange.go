@@ -105,7 +105,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 				statuses = append(statuses, st)
 			}
 		}
-		back = r.Holds(with) && (r.At(with).Number == 0 || r.At(with).Rejoins) // it has not begun anew
+		back = r.Holds(with) && (!r.At(with).Whole || r.At(with).Rejoins) // it has not begun anew, or was set back since it had all of that
 		alike = sameCounts(r.Have().Changes, h.Changes)
 		forked = maps.Clone(r.Forks)
 	})

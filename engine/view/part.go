@@ -26,7 +26,7 @@ func (v *View) Part(s engine.SiteID) Part {
 		return PartMember
 	case !v.Writes(s) || v.expected[s]:
 		return PartNone
-	case v.newestOf(s).Left != nil && !v.Lacks(s):
+	case v.newestOf(s).Left != nil && !v.Lacks(s) && HasAll(v, v.newestOf(s).Settled):
 		return PartFormer
 	}
 	return PartLeaving

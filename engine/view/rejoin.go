@@ -2,11 +2,11 @@ package view
 
 import "github.com/skerry/skerry/engine"
 
-// Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, for what a site lacks that had left and was
-// added again, or for an epoch that the others have ended with what a lost run has written: what is here of that may be another.
+// Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, or for one of which this site lacks something and
+// which others have ended: it had left meanwhile, or its disk was set back. What is here of an epoch that ends with what a lost run has written may be
+// another.
 func Skips(v *View, epoch uint64) bool {
-	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number &&
-		(v.Me.Rejoins || v.Me.Left != nil && (v.History.Held() > 0 || len(v.LacksAny()) > 0)))
+	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && (v.Me.Rejoins || v.History.Held() > 0 || len(v.LacksAny()) > 0))
 }
 
 // Lost reports whether another site has settled what this one has written, and that is not here: its disk was set back.
