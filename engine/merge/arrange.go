@@ -149,7 +149,7 @@ func arranges(kind *engine.Kind, o *engine.Operation) bool {
 // decided are the first of some operations, in order, after which c.Order is what they amount to: those before the first that arranges
 // something and is not decided.
 func (c *Checkpoint) decided(k *engine.Kind, ops []*engine.Operation) []*engine.Operation {
-	first := slices.IndexFunc(c.Late, func(o *engine.Operation) bool { return arranges(k, o) })
+	first := slices.IndexFunc(c.Late, func(o *engine.Operation) bool { return !o.Copy && arranges(k, o) })
 	n := slices.IndexFunc(ops, func(o *engine.Operation) bool {
 		return !c.Has(o) || first >= 0 && engine.Compare(o, c.Late[first]) >= 0
 	})

@@ -75,3 +75,21 @@ func TestOperationsOfOneIdentifier(t *testing.T) {
 		}
 	}
 }
+
+// TestTheOrderOfWhatWasIssuedTwice: a checkpoint that stands for a copy tells the order of an array as well as any.
+func TestTheOrderOfWhatWasIssuedTwice(t *testing.T) {
+	h := historyOf(listed)
+	first := putsList(t, h, "a-1", engine.TypeCreate, 1, []string{"q"}, nil)
+	again := putsList(t, h, "a-1", engine.TypeCreate, 2, []string{"q"}, nil)
+	again.Line = "a/2"
+	h.Add(first)
+	h.Add(again)
+	h.Add(putsList(t, h, "b-1", engine.TypeMerge, 3, []string{"p", "q"}, Vector{"a": 1, "a/2": 1}))
+	want, digest := shownBy(h), h.Whole(Any).Digest("d")
+	if want != "p q" || !h.Compact(h.Complete(), none, nil) {
+		t.Fatalf("it shows %q, and a checkpoint stands for it: %t", want, h.Base() != nil)
+	}
+	if shownBy(h) != want || h.Whole(Any).Digest("d") != digest {
+		t.Errorf("it shows %q", shownBy(h))
+	}
+}
