@@ -161,6 +161,15 @@ func driftConflicts(v *view.View) []engine.Conflict {
 		}
 		list = append(list, c)
 	}
+	for _, s := range v.Placement().Sites { // what is left to do there waits for that, so that nothing is compared
+		st, settled := v.At(s), v.SettledAt(s)
+		i := slices.IndexFunc(v.History.Ordered(), func(o *engine.Operation) bool { return !settled.Has(o) })
+		if st.Contended != "" && st.Object && i >= 0 && v.Exists() {
+			c := newConflict(v, engine.ConflictContention, s, v.History.Ordered()[i].Time, st.Contended, "drift")
+			c.Actions = []engine.Action{engine.ActionKeep}
+			list = append(list, c)
+		}
+	}
 	return list
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/testnet/world"
@@ -236,6 +237,10 @@ func (w *play) keep(s *site, p *world.Process) {
 		if !c.Open() || !slices.Contains(c.Actions, engine.ActionKeep) || slices.Contains(c.Actions, engine.ActionRetry) || w.keeper(c) != s {
 			continue // what can be tried again is decided elsewhere
 		}
+		if w.Now.Sub(w.keeps[c.ID]) < time.Minute { // what was kept takes its time
+			continue
+		}
+		w.keeps[c.ID] = w.Now
 		w.decided(s, p, "keep "+string(c.Document[:6]), func() error {
 			_, err := p.Desk.Keep(w.Ctx, c.Document, person, true)
 			var refusal *engine.Refusal

@@ -94,8 +94,9 @@ type play struct {
 	requests  []*request
 	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 
-	lost     map[engine.OperationID]bool // that only a site that was set back had
-	nameless map[engine.DocumentID]bool  // resources whose name, which is another's, an operator has given up
+	lost     map[engine.OperationID]bool     // that only a site that was set back had
+	nameless map[engine.DocumentID]bool      // resources whose name, which is another's, an operator has given up
+	keeps    map[engine.ConflictID]time.Time // when an operator has had a site kept because of it
 
 	decisions, superseded, contended, restored, asked int
 }
@@ -151,7 +152,7 @@ func (r *resource) parts() engine.Parts {
 
 // Play plays a history.
 func Play(o Options) Report {
-	w := &play{Options: o, log: o.Log, saidDone: map[engine.OperationID]bool{}, lost: map[engine.OperationID]bool{}, nameless: map[engine.DocumentID]bool{}}
+	w := &play{Options: o, log: o.Log, saidDone: map[engine.OperationID]bool{}, lost: map[engine.OperationID]bool{}, nameless: map[engine.DocumentID]bool{}, keeps: map[engine.ConflictID]time.Time{}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
