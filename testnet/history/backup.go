@@ -82,9 +82,9 @@ func (w *play) setBack(s *site) {
 		}
 	}
 	for _, row := range before.AllOperations() {
-		_, err := s.Disk.Operation(w.Ctx, row.ID)
+		now, err := s.Disk.Operation(w.Ctx, row.ID)
 		_, kept := s.Disk.Kept(w.Ctx, row.ID)
-		if err == nil || kept == nil {
+		if err == nil && (now.Document != "" || row.Document == "") || kept == nil {
 			continue
 		}
 		s.forgotten[row.ID] = true
@@ -125,9 +125,11 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 	if !s.restored || w.owned(s, k, id) {
 		return false
 	}
-	if s.orphans[string(k.Name)+" "+id] {
-		return true
-	}
+	return s.orphans[string(k.Name)+" "+id] || w.lostMade(s, k, id)
+}
+
+// lostMade reports whether only an operation that is lost had made an object.
+func (w *play) lostMade(s *site, k *engine.Kind, id string) bool {
 	for key, e := range s.App.Effects {
 		made, _, _ := strings.Cut(key, ".")
 		if e.Kind == k.Name && e.Local == id && !w.known(engine.OperationID(made)) {
@@ -135,6 +137,18 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 		}
 	}
 	return false
+}
+
+// deleteLost lets an operator delete what a site's application still has of a resource that is deleted there, and that a lost run had made: the application
+// honours the key of the deletion, which it has had before, and does nothing.
+func (w *play) deleteLost(s *site) {
+	for _, row := range w.rows(s) {
+		k := w.Kind(row.Kind)
+		if id := string(row.ID); row.Sites[s.ID].State == engine.StateDeleting && k.HonoursKey && k.Natural() && w.lostMade(s, k, id) {
+			w.log.Info("delete", "site", s.Site, "object", id)
+			s.App.Lose(k.Name, id)
+		}
+	}
 }
 
 // owned reports whether an object is a resource's that lives elsewhere, too. A request that an application refuses may have adopted an object

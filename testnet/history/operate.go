@@ -32,6 +32,9 @@ func (w *play) operate(s *site) {
 	}
 	if w.knobs.backups && !p.Dead() {
 		w.keep(s, p)
+		if w.restored > 0 && !w.knobs.machines {
+			w.deleteLost(s)
+		}
 	}
 	if w.knobs.drops && !p.Dead() {
 		w.dropNames(s, p)
