@@ -45,6 +45,9 @@ func (r *work) setLocal(local engine.LocalID) {
 	if drift.Made(r.View); local != "" {
 		r.Unsay(engine.WaitName)
 		r.Me.Ended = 0
+		if slices.ContainsFunc(r.Inside(""), func(c engine.Contained) bool { return c.Site == r.Self }) { // that was inside the one before
+			r.out.Contents = true
+		}
 	}
 	said := r.Said[r.Self].Local
 	if said == "" {
