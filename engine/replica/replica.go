@@ -202,10 +202,10 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 	return r.Tell(at)
 }
 
-// awaited reports whether a site that joins anew waits for this one's word, which has nothing but what it holds back. It says nothing before that: its
-// word would take the place of what a lost run of its own may have said, by which it finds out that its disk was set back.
+// awaited reports whether a site that joins anew waits for this one's word, also where it has nothing to say, or nothing but what it holds back. It says
+// nothing before that: its word would take the place of what a lost run of its own may have said, by which it finds out that its disk was set back.
 func awaited(v *view.View) bool {
-	return v.History.Held() > 0 && slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool { return v.At(m).Rejoins })
+	return (v.Blank() || v.History.Held() > 0) && slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool { return v.At(m).Rejoins })
 }
 
 // SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it. Whoever waits for

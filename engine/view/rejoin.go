@@ -46,7 +46,7 @@ func Told(v *View) bool {
 			continue
 		}
 		alone = false
-		if st.Number > 0 && !v.Blank() && !v.Lacks(s) && HasAll(v, st.Settled) {
+		if st.Number > 0 && !v.Lacks(s) && HasAll(v, st.Settled) {
 			return true
 		}
 	}
