@@ -216,7 +216,7 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 		if by.Blob != nil {
 			want = string(by.Blob.Hash)
 		}
-		if rest := strings.TrimPrefix(path, k.Item); o.Files[rest] != want && !c.w.doesWithoutAt(s, by.ID) && !c.w.putBefore(s, k, by.ID) {
+		if rest := strings.TrimPrefix(path, k.Item); o.Files[rest] != want && !c.w.doesWithoutAt(s, by.ID) && !c.w.putBefore(s, k, by.ID) && !c.w.overwritten(k, o.Fields["tag"]) {
 			c.say("%s: %s has %q at %s, where %s put %q", s.Name, row.ID, o.Files, path, by.ID, want)
 		}
 	}
@@ -294,7 +294,7 @@ func (w *play) shown(s *site, res *resource) (all []string) {
 		}
 		files := w.filesOf(s, res, id, o)
 		// A delete that ends one of two creates cannot take back the files of what it ends, and a site that was added may do without.
-		if w.madeTwice(res) || w.doesWithout(res) || w.anyPutBefore(res) || len(files) == 0 {
+		if w.madeTwice(res) || w.doesWithout(res) || w.anyPutBefore(res) || w.overwritten(res.kind, res.tag) || len(files) == 0 {
 			all = append(all, string(encode(fields)))
 			continue
 		}
@@ -343,6 +343,21 @@ func (w *play) filesOf(s *site, res *resource, id string, o *world.Object) map[s
 	return files
 }
 
+// overwritten reports whether bytes beside an object are those of a lost operation, which came after what was known then: no representation shows them,
+// and nobody knows that something is to be put there again.
+func (w *play) overwritten(k *engine.Kind, tag any) bool {
+	for _, res := range w.resources {
+		for _, s := range w.sites {
+			for id, o := range s.App.Objects(k.Name) {
+				if res.kind == k && res.tag == tag && o.Fields["tag"] == tag && len(w.filesOf(s, res, id, o)) < len(o.Files) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.
 func (w *play) madeTwice(res *resource) bool {
 	creates, deletes := 0, 0
@@ -380,9 +395,18 @@ func (w *play) putBefore(s *site, k *engine.Kind, id engine.OperationID) bool {
 	return k.HonoursKey && s.untold[string(id)+"."+string(s.Name)] > 0
 }
 
+// anyPutBefore is putBefore of any bytes of a resource, also of a request that its client knows no operation of.
 func (w *play) anyPutBefore(res *resource) bool {
-	return slices.ContainsFunc(w.requests, func(q *request) bool {
-		return q.resource == res && q.kind == "file" && slices.ContainsFunc(w.sites, func(s *site) bool { return w.putBefore(s, res.kind, q.operation) })
+	return res.kind.HonoursKey && slices.ContainsFunc(w.sites, func(s *site) bool {
+		for key := range s.untold {
+			id, _, _ := strings.Cut(key, ".")
+			for _, at := range w.sites {
+				if row, err := at.Disk.Recalled(engine.OperationID(id)); err == nil && row.Type == engine.TypeAbsolute && string(row.Resource) == res.id {
+					return true
+				}
+			}
+		}
+		return false
 	})
 }
 
