@@ -73,9 +73,7 @@ func New(c Config) (*Server, error) {
 	e.Pre(s.observe, s.recover, s.guard)
 	e.Use(s.identify, s.audit, s.authorize)
 	a.Mount(e)
-	if err := static.Mount(e); err != nil {
-		return nil, err
-	}
+	static.Mount(e)
 	s.page.Mount(e)
 	if err := undeclared(e.Routes()); err != nil {
 		return nil, err

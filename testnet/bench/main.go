@@ -19,13 +19,13 @@ import (
 // options are the command line.
 type options struct {
 	Program   string        `help:"The program to measure. Default: built from this tree." placeholder:"FILE" type:"existingfile"`
-	Only      []string      `help:"Measure only these: pass, create, converge, apart, idle, catchup, forward, race, aggregate, explain, body, fold, curves, history, size, kubernetes." placeholder:"NAME"`
+	Only      []string      `help:"Measure only these: pass, create, converge, apart, idle, page, catchup, forward, race, aggregate, explain, body, fold, curves, history, size, kubernetes." placeholder:"NAME"`
 	For       time.Duration `help:"How long each load runs." default:"5s"`
 	Cut       int           `help:"Operations on each side of the cut." default:"1000"`
 	Body      int64         `help:"How many MiB the large body has that is replicated; what is forwarded has half of that." default:"2048"`
 	Changes   int           `help:"How often the resource with the long history is changed." default:"2000"`
 	Resources int           `help:"How many resources the measurement of sizes makes." default:"100000"`
-	Idle      int           `help:"How many resources the idle agents have." default:"10000"`
+	Idle      int           `help:"How many resources the idle agents have, and the one whose page is looked at." default:"10000"`
 	Objects   int           `help:"How many config maps are made in Kubernetes." default:"10000"`
 }
 
@@ -41,6 +41,7 @@ var measurements = []measurement{
 	{"converge", convergence},
 	{"apart", farApart},
 	{"idle", idle},
+	{"page", dashboard},
 	{"catchup", catchUp},
 	{"forward", forwarding},
 	{"race", racing},

@@ -33,39 +33,40 @@ func (a *API) Urgent(ctx context.Context) (b engine.Bulletin, err error) {
 
 // Bulletin is how this site is now, as all members are to know it.
 func (a *API) Bulletin(ctx context.Context) (engine.Bulletin, error) {
+	b, _, err := a.now(ctx)
+	return b, err
+}
+
+// now is this site's bulletin, with the operation that has waited longest; nil: none waits.
+func (a *API) now(ctx context.Context) (engine.Bulletin, *Waiting, error) {
 	b, err := a.Urgent(ctx)
 	if err != nil {
-		return b, err
+		return b, nil, err
 	}
 	resources, err := a.Counter.CountResources(ctx)
 	if err != nil {
-		return b, fmt.Errorf("count resources: %w", err)
+		return b, nil, fmt.Errorf("count resources: %w", err)
 	}
 	operations, err := a.Counter.CountOperations(ctx)
 	if err != nil {
-		return b, fmt.Errorf("count operations: %w", err)
+		return b, nil, fmt.Errorf("count operations: %w", err)
 	}
 	none := func(_ engine.State, n int) bool { return n == 0 }
 	maps.DeleteFunc(resources, none)
 	maps.DeleteFunc(operations, none)
 	oldest, err := a.oldest(ctx)
 	if err != nil {
-		return b, err
+		return b, nil, err
 	}
 	if oldest != nil {
 		b.Oldest = oldest.IssuedAt.UnixMicro()
 	}
 	b.Resources, b.Operations, b.Version, b.Dashboard, b.At = resources, operations, a.Version, a.Dashboard, a.Now().UnixMicro()
-	return b, nil
+	return b, oldest, nil
 }
 
-// bulletins tells how the sites are, as each has told last; of this one, how it is now. Seen is what this site knows itself of decisions
-// that wait at each.
-func (a *API) bulletins(ctx context.Context, sites []shape.Site) error {
-	here, err := a.Bulletin(ctx)
-	if err != nil {
-		return err
-	}
+// bulletins tells how the sites are, as each has told last; of this one, how it is now.
+func (a *API) bulletins(sites []shape.Site, here engine.Bulletin) {
 	told := map[string]*engine.Bulletin{string(a.Mesh.Self()): &here}
 	for _, m := range a.Mesh.Members() {
 		if m.ID != a.Mesh.Self() {
@@ -89,11 +90,15 @@ func (a *API) bulletins(ctx context.Context, sites []shape.Site) error {
 			}
 		}
 	}
-	return nil
 }
 
 // SiteStates lists the members as Sites does, with how each is.
 func (a *API) SiteStates(ctx context.Context) ([]shape.Site, error) {
+	here, err := a.Bulletin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	sites := a.Sites()
-	return sites, a.bulletins(ctx, sites)
+	a.bulletins(sites, here)
+	return sites, nil
 }

@@ -68,6 +68,11 @@ func (a *API) countResources(ctx context.Context) (map[engine.State]int, error) 
 	if err != nil {
 		return nil, fmt.Errorf("count resources: %w", err)
 	}
+	return a.withUnknown(ctx, counts)
+}
+
+// withUnknown takes those whose state nobody can know now out of what is counted as converged.
+func (a *API) withUnknown(ctx context.Context, counts map[engine.State]int) (map[engine.State]int, error) {
 	unknown, err := a.Counter.CountConverged(ctx, a.silent())
 	if err != nil {
 		return nil, fmt.Errorf("count resources: %w", err)

@@ -106,6 +106,31 @@ func StartStream(w http.ResponseWriter) {
 // time. It ends without an error when ctx does or the site stops, else with what take returned, why the log
 // cannot be read, or that who made the request of ctx may read no more.
 func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, take func([]engine.Event) error) error {
+	return a.follow(ctx, after, quiet, func(events []engine.Event) (uint64, error) {
+		if n := len(events); n > 0 {
+			after = events[n-1].Seq
+		}
+		return after, take(events)
+	})
+}
+
+// FollowNewest hands on the number of the newest entry whenever the log has got more, and the same again whenever it was quiet for the given
+// time. However much has come meanwhile, it is one call. It ends as Follow does.
+func (a *API) FollowNewest(ctx context.Context, after uint64, quiet time.Duration, take func(newest uint64) error) error {
+	return a.follow(ctx, after, quiet, func(events []engine.Event) (uint64, error) {
+		if len(events) > 0 {
+			newest, err := a.newest(ctx)
+			if err != nil {
+				return after, err
+			}
+			after = max(newest, events[len(events)-1].Seq)
+		}
+		return after, take(after)
+	})
+}
+
+// follow hands on what the log gets after an entry; take says after which it goes on.
+func (a *API) follow(ctx context.Context, after uint64, quiet time.Duration, take func([]engine.Event) (uint64, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
@@ -128,15 +153,13 @@ func (a *API) Follow(ctx context.Context, after uint64, quiet time.Duration, tak
 		case err != nil && over == nil:
 			return fmt.Errorf("follow the event log: %w", err)
 		}
-		if n := len(events); n > 0 {
-			after = events[n-1].Seq
-		} else if over == nil {
+		if len(events) == 0 && over == nil {
 			continue
 		}
 		if err := a.Auth.Still(ctx); err != nil {
 			return err
 		}
-		if err := take(events); err != nil {
+		if after, err = take(events); err != nil {
 			return fmt.Errorf("write to the stream: %w", err)
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -58,14 +59,22 @@ const worriesOfEach = 20
 
 // Summary counts and lists what is not well.
 func (a *API) Summary(ctx context.Context) (Summary, error) {
-	s := Summary{Isolated: a.Network.Isolated(), Resources: map[string]int{}, Operations: map[string]int{}, Worries: []Worry{}}
-	resources, err := a.countResources(ctx)
+	s, _, err := a.Overview(ctx)
+	return s, err
+}
+
+// Overview is the summary with the sites that it is made of, counted once.
+func (a *API) Overview(ctx context.Context) (s Summary, sites []shape.Site, err error) {
+	s = Summary{Isolated: a.Network.Isolated(), Resources: map[string]int{}, Operations: map[string]int{}, Worries: []Worry{}}
+	here, oldest, err := a.now(ctx)
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
-	operations, err := a.Counter.CountOperations(ctx)
+	s.Oldest = oldest
+	operations := here.Operations
+	resources, err := a.withUnknown(ctx, maps.Clone(here.Resources))
 	if err != nil {
-		return s, fmt.Errorf("count operations: %w", err)
+		return s, nil, err
 	}
 	living := 0
 	for _, st := range ResourceStates {
@@ -80,7 +89,7 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 	for _, st := range []engine.State{engine.StateConflict, engine.StateDegraded} {
 		l, err := a.Resources(ctx, ResourceQuery{State: string(st), Limit: worriesOfEach})
 		if err != nil {
-			return s, err
+			return s, nil, err
 		}
 		for _, r := range l.Items {
 			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Label, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
@@ -90,26 +99,21 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 	for _, st := range []engine.State{engine.StateUncertain, engine.StateHeld, engine.StatePaused} {
 		l, err := a.Operations(ctx, OperationQuery{State: string(st), Limit: worriesOfEach})
 		if err != nil {
-			return s, err
+			return s, nil, err
 		}
 		for _, o := range l.Items {
 			s.Worries = append(s.Worries, worryOf(o))
 		}
 	}
-	if s.Oldest, err = a.oldest(ctx); err != nil {
-		return s, err
-	}
 	at, err := a.Counter.CountConflictsAt(ctx)
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	if err := a.worryOverNames(ctx, &s); err != nil {
-		return s, err
+		return s, nil, err
 	}
-	sites, err := a.SiteStates(ctx)
-	if err != nil {
-		return s, err
-	}
+	sites = a.Sites()
+	a.bulletins(sites, here)
 	for _, site := range sites {
 		known := at[engine.SiteID(site.PeerID)]
 		s.Decisions += known
@@ -157,7 +161,7 @@ func (a *API) Summary(ctx context.Context) (Summary, error) {
 	if s.Elsewhere > 0 {
 		s.Sentence += " " + count(s.Elsewhere, "decision waits", "decisions wait") + " at other sites."
 	}
-	return s, nil
+	return s, sites, nil
 }
 
 // worryOverNames lists names that were to be at one site and are at two: no resource that is listed tells of them.

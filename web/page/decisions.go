@@ -225,16 +225,12 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	summary, err := p.api.Summary(ctx)
+	summary, sites, err := p.api.Overview(ctx)
 	if err != nil {
 		return p.Fail(c, err)
 	}
 	m := inboxModel{Causes: causes(list.Items), More: list.Next != "", Wrong: wrong, Done: done}
 	held, err := p.api.Operations(ctx, api.OperationQuery{State: string(engine.StateHeld), Limit: decisionsShown})
-	if err != nil {
-		return p.Fail(c, err)
-	}
-	sites, err := p.api.SiteStates(ctx)
 	if err != nil {
 		return p.Fail(c, err)
 	}

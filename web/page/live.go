@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"github.com/skerry/skerry/engine"
 )
 
 // The stream speaks at least every pulse, so that a page knows that it is live, and tells news at most once in
-// settle, so that a burst of events reloads a page a few times and not a thousand.
+// settle, so that a burst of events reloads a page a few times and not a thousand; less often where many look (pace.go).
 const (
 	pulse  = 10 * time.Second
 	settle = 400 * time.Millisecond
@@ -41,6 +39,8 @@ func (p *Page) live(c echo.Context) error {
 		return err
 	}
 	defer leave()
+	p.pace.streams.Add(1)
+	defer p.pace.streams.Add(-1)
 	w := c.Response()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -61,15 +61,15 @@ func (p *Page) live(c echo.Context) error {
 	if err := say(first, after); err != nil {
 		return err
 	}
-	return p.api.Follow(ctx, after, pulse, func(events []engine.Event) error {
-		if len(events) == 0 {
+	return p.api.FollowNewest(ctx, after, pulse, func(newest uint64) error {
+		if newest == after {
 			return say("alive", after)
 		}
-		after = events[len(events)-1].Seq
+		after = newest
 		if err := say("news", after); err != nil {
 			return err
 		}
-		rest := time.NewTimer(settle)
+		rest := time.NewTimer(p.pace.rest())
 		defer rest.Stop()
 		select {
 		case <-rest.C:

@@ -271,3 +271,30 @@ func TestATabThatComesBackIsStale(t *testing.T) {
 	site.AddEvent("site.up", "rennes", "{}")
 	tb.until("document.getElementById('live').dataset.live === 'live'")
 }
+
+func TestWhateverHasHappenedIsOneNews(t *testing.T) {
+	site := webtest.Empty()
+	server, err := web.New(site.Config("127.0.0.1:8700"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 3000 { // more than the log gives at once
+		site.AddEvent("site.up", "toulouse", `{}`)
+	}
+	var told []uint64
+	err = server.API().FollowNewest(ctx, 1, time.Hour, func(newest uint64) error {
+		if told = append(told, newest); len(told) == 2 {
+			cancel()
+			return nil
+		}
+		for range 3000 { // while its view is made again
+			site.AddEvent("site.up", "toulouse", `{}`)
+		}
+		return nil
+	})
+	if err != nil || len(told) != 2 || told[0] < 3000 || told[1] != told[0]+3000 {
+		t.Errorf("told %v, %v: want the newest entry each time", told, err)
+	}
+}

@@ -15,35 +15,39 @@ import (
 )
 
 // Page serves the dashboard of one site. It is safe for concurrent use.
-type Page struct{ api *api.API }
+type Page struct {
+	api  *api.API
+	pace pace
+}
 
 // New returns the dashboard over a.
-func New(a *api.API) *Page { return &Page{a} }
+func New(a *api.API) *Page { return &Page{api: a} }
 
 // Mount adds the views to e.
 func (p *Page) Mount(e *echo.Echo) {
-	e.GET("/", p.overview)
-	e.GET("/sites", p.sites)
+	view := func(path string, h echo.HandlerFunc) { e.GET(path, p.pace.weighed(h)) }
+	view("/", p.overview)
+	view("/sites", p.sites)
 	e.POST("/sites/invitations", p.invite, p.form)
 	e.POST("/sites/invitations/:id/revoke", p.revoke, p.form)
 	e.POST("/sites/zones", p.setZone, p.form)
 	e.POST("/sites/zones/:name/delete", p.deleteZone, p.form)
 	e.POST("/sites/isolation", p.isolate, p.form)
-	e.GET("/sites/:name", p.site)
-	e.GET("/ways", p.ways)
+	view("/sites/:name", p.site)
+	view("/ways", p.ways)
 	e.POST("/sites/:name/retire", p.takeOut(p.api.Mesh.RemoveSite), p.form)
 	e.POST("/sites/:name/revoke", p.takeOut(p.api.Mesh.RevokeSite), p.form)
 	e.POST("/sites/:name/confirm", p.steerSite(p.confirm), p.form)
 	e.POST("/sites/:name/reject", p.steerSite(p.reject), p.form)
 	e.POST("/sites/:name/resume", p.steerSite(p.resumeService), p.form)
-	e.GET("/authorities", p.authorities)
+	view("/authorities", p.authorities)
 	e.POST("/authorities", p.addAuthority, p.form)
 	e.POST("/authorities/certificates", p.certify, p.form)
 	e.POST("/authorities/:key/remove", p.removeAuthority, p.form)
-	e.GET("/resources", p.resources)
-	e.GET("/resources/:id", p.resource)
-	e.GET("/resources/:id/differences", p.differences)
-	e.GET("/objects", p.objects)
+	view("/resources", p.resources)
+	view("/resources/:id", p.resource)
+	view("/resources/:id/differences", p.differences)
+	view("/objects", p.objects)
 	e.POST("/objects", p.share, p.form)
 	e.POST("/resources/selected", p.selected, p.form)
 	e.POST("/resources/:id/restore", p.steer(p.restore), p.form)
@@ -53,31 +57,31 @@ func (p *Page) Mount(e *echo.Echo) {
 	for _, verb := range api.PauseVerbs {
 		e.POST("/resources/:id/"+verb, p.steer(p.pause(verb)), p.form)
 	}
-	e.GET("/history", p.past)
-	e.GET("/cuts/:id", p.cut)
-	e.GET("/relations", p.relations)
-	e.GET("/operations", p.operations)
-	e.GET("/operations/:id", p.operation)
+	view("/history", p.past)
+	view("/cuts/:id", p.cut)
+	view("/relations", p.relations)
+	view("/operations", p.operations)
+	view("/operations/:id", p.operation)
 	for _, verb := range api.Verbs {
 		e.POST("/operations/:id/"+verb, func(c echo.Context) error { return p.settle(c, verb) }, p.form)
 	}
-	e.GET("/decisions", p.decisions)
+	view("/decisions", p.decisions)
 	e.POST("/decisions", p.decideAll, p.form)
 	e.POST("/decisions/plan", p.plan, p.form)
-	e.GET("/conflicts", p.conflicts)
-	e.GET("/conflicts/:id", p.conflict)
+	view("/conflicts", p.conflicts)
+	view("/conflicts/:id", p.conflict)
 	e.POST("/conflicts/:id", p.resolve, p.form)
-	e.GET("/compose", p.compose)
+	view("/compose", p.compose)
 	e.POST("/compose", p.send, p.form)
 	e.POST("/compose/check", p.check, p.form)
-	e.GET("/events", p.events)
+	view("/events", p.events)
 	e.GET("/live", p.live)
-	e.GET("/audit", p.audit)
-	e.GET("/settings", p.settings)
+	view("/audit", p.audit)
+	view("/settings", p.settings)
 	e.POST("/settings/tokens", p.makeToken, p.form)
 	e.POST("/settings/tokens/:id/revoke", p.revokeToken, p.form)
 	e.POST("/settings/hooks", p.addHook, p.form)
-	e.GET("/settings/hooks/:id", p.deliveries)
+	view("/settings/hooks/:id", p.deliveries)
 	e.POST("/settings/hooks/:id/remove", p.removeHook, p.form)
 	e.GET("/login", p.login)
 	e.POST("/login", p.logIn, p.formOf(loginBytes))

@@ -18,7 +18,7 @@ import (
 
 func (p *Page) overview(c echo.Context) error {
 	ctx := c.Request().Context()
-	s, err := p.api.Summary(ctx)
+	s, sites, err := p.api.Overview(ctx)
 	if err != nil {
 		return p.Fail(c, err)
 	}
@@ -31,7 +31,7 @@ func (p *Page) overview(c echo.Context) error {
 		return p.Fail(c, err)
 	}
 	f := p.frame(c, "Overview", "overview", "/api/v1/summary")
-	return render(c, http.StatusOK, overviewView(f, s, p.api.Sites(), recent.Items, pastOf(day)))
+	return render(c, http.StatusOK, overviewView(f, s, sites, recent.Items, pastOf(day)))
 }
 
 // help is where something that is not well can be mended.

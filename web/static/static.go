@@ -5,12 +5,14 @@ package static
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -19,36 +21,48 @@ import (
 //go:embed app.css app.js compose.js keys.js lists.js palette.js icon.svg vendor
 var files embed.FS
 
+// assets are the files by name, each as it is served.
+var assets = sync.OnceValue(read)
+
 // asset is one file as it is served.
 type asset struct {
 	name, contentType, tag string
 	body                   []byte
 }
 
-// Mount adds the files below /static/ to e. A browser keeps them and asks each time whether they are still the
-// ones, so that an agent's update shows at once.
-func Mount(e *echo.Echo) error {
+func read() map[string]asset {
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	all := map[string]asset{}
 	for _, name := range []string{"app.css", "app.js", "compose.js", "keys.js", "lists.js", "palette.js", "icon.svg", "vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/LICENSE.htmx"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("read embedded file %s: %w", name, err)
+			panic(fmt.Sprintf("read embedded file %s: %v", name, err)) // it was there when this was built
 		}
 		sum := sha256.Sum256(b)
-		a := asset{name, types[path.Ext(name)], `"` + hex.EncodeToString(sum[:12]) + `"`, b}
-		if a.contentType == "" {
-			a.contentType = "text/plain; charset=utf-8"
-		}
+		all[name] = asset{name, cmp.Or(types[path.Ext(name)], "text/plain; charset=utf-8"), hex.EncodeToString(sum[:12]), b}
+	}
+	return all
+}
+
+// Address is where a page finds a file: an address of this content alone, which a browser need not ask about again.
+func Address(name string) string { return "/static/" + name + "?v=" + assets()[name].tag }
+
+// Mount adds the files below /static/ to e. What was asked for by Address is kept by browsers for good; of anything else they ask each time
+// whether it is still the same.
+func Mount(e *echo.Echo) {
+	for name, a := range assets() {
 		e.GET("/static/"+name, a.serve)
 	}
-	return nil
 }
 
 func (a asset) serve(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Content-Type", a.contentType)
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", a.tag)
+	if c.QueryParam("v") == a.tag {
+		h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
+	h.Set("ETag", `"`+a.tag+`"`)
 	http.ServeContent(c.Response(), c.Request(), a.name, time.Time{}, bytes.NewReader(a.body))
 	return nil
 }
