@@ -245,26 +245,26 @@ func sentence(living int, resources, operations map[engine.State]int) string {
 	under := resources[engine.StateConverging] + resources[engine.StateDeleting]
 	switch {
 	case attention > 0 && under > 0:
-		return fmt.Sprintf("%s, %d more under way, of %d.", count(attention, "resource needs attention", "resources need attention"), under, living)
+		return fmt.Sprintf("%s, %s more under way, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(under), shape.InNumbers(living))
 	case attention > 0:
-		return fmt.Sprintf("%s, of %d.", count(attention, "resource needs attention", "resources need attention"), living)
+		return fmt.Sprintf("%s, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(living))
 	case settle > 0:
 		return fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
 	case under > 0:
-		return fmt.Sprintf("Converging: %s under way, of %d.", count(under, "resource is", "resources are"), living)
+		return fmt.Sprintf("Converging: %s under way, of %s.", count(under, "resource is", "resources are"), shape.InNumbers(living))
 	case resources[engine.StateUnknown] > 0:
-		return fmt.Sprintf("%s unknown, of %d: not every site that has them has answered since.", count(resources[engine.StateUnknown], "resource is", "resources are"), living)
+		return fmt.Sprintf("%s unknown, of %s: not every site that has them has answered since.", count(resources[engine.StateUnknown], "resource is", "resources are"), shape.InNumbers(living))
 	case living == 0:
 		return "Nothing is shared between sites yet."
 	case living == 1:
 		return "The one resource is converged."
 	}
-	return fmt.Sprintf("All %d resources are converged.", living)
+	return fmt.Sprintf("All %s resources are converged.", shape.InNumbers(living))
 }
 
 func count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, more)
+	return shape.InNumbers(n) + " " + more
 }

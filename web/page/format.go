@@ -51,7 +51,7 @@ func millis(ms float64) string {
 	switch {
 	case ms < 10:
 		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
-	case ms < 10_000:
+	case ms < 1000:
 		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
 	}
 	return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"

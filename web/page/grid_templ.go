@@ -197,12 +197,12 @@ func siteGrid(f frame, sites []shape.Site, day api.History) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if s.State != nil {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div><dt>Backlog</dt><dd>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div><dt>To apply</dt><dd>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprint(s.State.Backlog))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(inNumbers(s.State.Backlog))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/grid.templ`, Line: 29, Col: 61}
 				}
@@ -215,7 +215,7 @@ func siteGrid(f frame, sites []shape.Site, day api.History) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.State.Oldest != nil {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div><dt>Lag</dt><dd>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div><dt>oldest</dt><dd>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -170,6 +170,19 @@ func trouble(o shape.Operation, self string, decidable bool) troubles {
 	return t
 }
 
+// troubleBeside is what there is to say beside decisions about the operation, each of which has a page that says what follows from it.
+func troubleBeside(decisions []shape.Conflict, o shape.Operation, self string, decidable bool) troubles {
+	t := trouble(o, self, decidable)
+	about := func(site string) bool {
+		return slices.ContainsFunc(decisions, func(c shape.Conflict) bool { return c.Site == site })
+	}
+	t.Elsewhere = slices.DeleteFunc(t.Elsewhere, about)
+	if t.Here && about(self) {
+		t.Here = false
+	}
+	return t
+}
+
 // segment is a part of the bar of states.
 type segment struct {
 	State string

@@ -96,13 +96,7 @@ func options(counts map[string]int) (list []facet) {
 }
 
 // inNumbers writes a number with its thousands apart.
-func inNumbers(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func inNumbers(n int) string { return shape.InNumbers(n) }
 
 var (
 	resourceParams  = []string{"service", "kind", "site", "state", "q", "order"}

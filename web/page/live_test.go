@@ -225,7 +225,7 @@ func TestFindAndDo(t *testing.T) {
 	key("k", true)
 	tb.until("document.querySelectorAll('#palette-list li').length > 12") // views and sites
 	get(tb, chromedp.Evaluate[bool]("const f = document.getElementById('palette-text'); f.value = 'backb'; f.dispatchEvent(new Event('input', {bubbles: true}))"))
-	tb.until("document.querySelectorAll('#palette-list li').length === 3 && document.querySelector('#palette-list li').textContent.includes('backbone network of networks')")
+	tb.until("document.querySelectorAll('#palette-list li').length === 3 && document.querySelector('#palette-list li').textContent.includes('backbone networks.network')")
 	tb.picture("palette")
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {

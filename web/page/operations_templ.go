@@ -134,9 +134,9 @@ func operationView(f frame, d api.OperationDetail, w way, conflicts []shape.Conf
 					}
 				} else {
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(an(o.Kind) + " of " + o.Service)
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(o.Service + "." + o.Kind)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/operations.templ`, Line: 23, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/operations.templ`, Line: 23, Col: 32}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -270,7 +270,7 @@ func operationView(f frame, d api.OperationDetail, w way, conflicts []shape.Conf
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if t := trouble(o, f.Site, len(d.Actions) > 0); t.Here || t.Settled || len(t.Elsewhere) > 0 || len(t.Refused) > 0 {
+			if t := troubleBeside(conflicts, o, f.Site, len(d.Actions) > 0); t.Here || t.Settled || len(t.Elsewhere) > 0 || len(t.Refused) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<section class=\"card\"><header>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -34,26 +34,6 @@ func (p *Page) overview(c echo.Context) error {
 	return render(c, http.StatusOK, overviewView(f, s, sites, recent.Items, pastOf(day)))
 }
 
-// help is where something that is not well can be mended.
-type help struct{ Word, Address string }
-
-// helpFor tells the action that helps with a worry.
-func helpFor(w api.Worry) help {
-	switch {
-	case w.About == "conflict":
-		return help{"Decide", conflictURL(w.ID)}
-	case w.About == "site" && w.State == "failing":
-		return help{"Try again", siteURL(w.ID)}
-	case w.About == "site":
-		return help{"Look", siteURL(w.ID)}
-	case w.About == "operation" && w.State == "uncertain":
-		return help{"Settle", operationURL(w.ID)}
-	case w.About == "operation":
-		return help{"Look", operationURL(w.ID)}
-	}
-	return help{"Decide", with("/conflicts", url.Values{"resource": {w.ID}, "service": {w.Service}, "kind": {w.Kind}})}
-}
-
 func (p *Page) sites(c echo.Context) error { return p.showSites(c, http.StatusOK, sitesModel{}) }
 
 // sitesModel is what the view of the sites has beside the sites.

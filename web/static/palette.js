@@ -23,7 +23,7 @@
     const name = r.label || r.id;
     const path = '/resources/' + encodeURIComponent(r.id);
     const query = '?' + new URLSearchParams({ kind: r.kind, service: r.service });
-    const all = [{ text: name, is: r.kind + ' of ' + r.service + ', ' + r.state, to: path + query },
+    const all = [{ text: name, is: r.service + '.' + r.kind + ', ' + r.state, to: path + query },
       { text: 'Compare ' + name, is: 'at all its sites', to: path + '/differences' + query }];
     if ('operates' in dialog.dataset) all.push({ text: 'Check ' + name, is: 'have all its sites look at it', post: path + '/check' + query });
     return all;
