@@ -24,8 +24,15 @@ import (
 	"github.com/skerry/skerry/web/webtest"
 )
 
-// go test ./web/page -screenshots DIR leaves a picture of every view there.
-var screenshots = flag.String("screenshots", "", "directory to leave pictures of the views in")
+// go test ./web/page -run Accessible -screenshots DIR leaves a picture of every view there, in light and dark, wide and small, with few sites
+// and resources and with many: -resources says how many.
+var (
+	screenshots = flag.String("screenshots", "", "directory to leave pictures of the views in")
+	resources   = flag.Int("resources", 200, "how many resources many are")
+)
+
+// crowdedSites is how many sites many are.
+const crowdedSites = 50
 
 // views are all of them, by the name of their picture.
 var views = []struct{ name, path string }{
@@ -260,11 +267,21 @@ func (tb *tab) picture(name string) {
 }
 
 func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
+	everyView(t, webtest.Generous(), "")
+}
+
+func TestEveryViewOfManyIsAccessibleAndFits(t *testing.T) {
+	site := webtest.Generous()
+	site.Crowd(crowdedSites-len(site.Members()), *resources)
+	everyView(t, site, "-many")
+}
+
+// everyView looks at each view in light and dark, wide and small.
+func everyView(t *testing.T, site *webtest.Site, suffix string) {
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := webtest.Generous()
 	address := serve(t, site)
 	tb := open(t, "light", true)
 	for _, v := range views {
@@ -276,9 +293,12 @@ func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 		}
 		tb.noComplaints(v.path)
 		get(tb, chromedp.Evaluate[int](string(axe)+";0"))
+		if over := get(tb, chromedp.Evaluate[int]("document.documentElement.scrollWidth - window.innerWidth")); over > 0 {
+			t.Errorf("%s is %d pixels too wide", v.path, over)
+		}
 		for _, scheme := range []string{"light", "dark"} {
 			tb.scheme(scheme)
-			tb.picture(v.name + "-" + scheme)
+			tb.picture(v.name + suffix + "-" + scheme)
 			if wrong := tb.axe(); wrong != "" {
 				t.Errorf("%s, %s: %s", v.path, scheme, wrong)
 			}
@@ -287,7 +307,13 @@ func TestEveryViewIsAccessibleAndFitsAndKeepsThePolicy(t *testing.T) {
 		if over := get(tb, chromedp.Evaluate[int]("document.documentElement.scrollWidth - window.innerWidth")); over > 0 {
 			t.Errorf("%s is %d pixels too wide on a small screen", v.path, over)
 		}
-		tb.picture(v.name + "-small")
+		for _, scheme := range []string{"dark", "light"} {
+			tb.scheme(scheme)
+			tb.picture(v.name + suffix + "-small-" + scheme)
+			if wrong := tb.axe(); scheme == "light" && wrong != "" {
+				t.Errorf("%s, small: %s", v.path, wrong)
+			}
+		}
 	}
 }
 

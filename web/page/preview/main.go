@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web"
 	"github.com/skerry/skerry/web/webtest"
 )
@@ -37,7 +36,7 @@ func run(listen string, empty bool, beat time.Duration, sites, resources int) er
 	if empty {
 		site = webtest.Empty()
 	}
-	crowd(site, sites, resources)
+	site.Crowd(sites, resources)
 	server, err := web.New(site.Config(listen))
 	if err != nil {
 		return err
@@ -65,33 +64,4 @@ func run(listen string, empty bool, beat time.Duration, sites, resources int) er
 	stop()
 	<-done
 	return err
-}
-
-// crowd adds sites and resources, some of them in each state.
-func crowd(site *webtest.Site, sites, resources int) {
-	now := time.Now()
-	states := []engine.State{engine.StateConverged, engine.StateConverged, engine.StateConverged, engine.StateConverging, engine.StateDegraded, engine.StateConflict}
-	for i := range sites {
-		name := engine.SiteName(fmt.Sprintf("edge-%02d", i))
-		st := engine.SiteStatus{Reachable: i%9 != 0, LastSeen: now.Add(-time.Duration(i%9) * time.Second), RTT: time.Duration(i) * time.Millisecond}
-		site.AddMember(name, engine.SiteID("12D3KooW"+string(name)), st)
-		b := &engine.Bulletin{At: now.UnixMicro(), Version: "v0.9.0", Dashboard: "https://" + string(name) + ".example/", Resources: map[engine.State]int{engine.StateConverged: 200 + i}}
-		if i%5 == 0 {
-			b.Operations, b.Oldest = map[engine.State]int{engine.StatePending: i + 1}, now.Add(-time.Minute).UnixMicro()
-		}
-		if i%17 == 3 {
-			b.Decisions = i%4 + 1
-		}
-		site.SetBulletin(engine.SiteID("12D3KooW"+string(name)), b)
-	}
-	for i := range resources {
-		state := states[i%len(states)]
-		reason := ""
-		if state == engine.StateConflict {
-			reason = "nantes: refused"
-		}
-		site.AddResource(engine.ResourceRow{ID: engine.ResourceID(fmt.Sprintf("many-%05d", i)), Label: fmt.Sprintf("machine %05d", i), Service: "images", Kind: "image",
-			Collaboration: engine.Replication, State: state, Reason: reason, CreatedAt: now, UpdatedAt: now,
-			Sites: map[engine.SiteID]engine.ReplicaStatus{site.Self(): {State: engine.StateConverged}, webtest.Nantes: {State: state}}})
-	}
 }
