@@ -79,6 +79,9 @@ func TestEachKindOfDecisionSaysWhatFollows(t *testing.T) {
 		if !strings.Contains(text, follows[c.Kind]) || follows[c.Kind] == "" {
 			t.Errorf("%s: nothing says %q: %s", c.Kind, follows[c.Kind], text)
 		}
+		if strings.Contains(text, "retry") {
+			t.Errorf("%s: it names what the command line calls a choice: %s", c.Kind, text)
+		}
 		put := get(tb, chromedp.Evaluate[int]("document.querySelectorAll('.side-card button.main').length"))
 		if careful := c.Kind == engine.ConflictRival || c.Kind == engine.ConflictUnseen || c.Kind == engine.ConflictName || c.Kind == engine.ConflictUncertain; careful && put > 0 {
 			t.Errorf("%s: it puts a choice forward, and nothing speaks for it", c.Kind)

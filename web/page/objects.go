@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/builder"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // objectsShown is how many objects a page has: among more one searches.
@@ -28,6 +29,7 @@ type objectsModel struct {
 	Wrong            []string
 	ID               string
 	Service, KindOne string
+	Others           []shape.Site // those that have told where their own pages are
 }
 
 // objects lists what only this site has, so that it can be shared from here.
@@ -50,6 +52,11 @@ func (p *Page) showObjects(c echo.Context, status int, m objectsModel) error {
 		m.NotListed = r.Detail
 	}
 	m.List = list
+	sites, err := p.api.SiteStates(c.Request().Context())
+	if err != nil {
+		return p.Fail(c, err)
+	}
+	m.Others = slices.DeleteFunc(sites, func(s shape.Site) bool { return s.Self || s.State == nil || s.State.Dashboard == "" })
 	build, self := p.builder(m.Service), p.api.SelfName()
 	build.Choice = m.Build.Choice
 	build.Places = slices.DeleteFunc(build.Places, func(at place) bool { return at.Name == self })
@@ -106,3 +113,8 @@ func (p *Page) adopt(ctx context.Context, m objectsModel, id string) (api.Adopte
 
 // titleOfObject is what people call an object.
 func titleOfObject(o api.Object) string { return cmp.Or(o.Label, o.ID) }
+
+// objectsAt is the address of the same view at another site.
+func objectsAt(dashboard, kind string) string {
+	return with(strings.TrimSuffix(dashboard, "/")+"/objects", nil, "kind", kind)
+}
