@@ -1,0 +1,61 @@
+package mutants
+
+// ofMembers are faults in what bounds the harm that a member can do.
+func ofMembers() []mutant {
+	return []mutant{
+		// 700 streams of one member take 1.2 GiB.
+		{"a member opens what streams it likes", []edit{
+			{"p2p/link.go", "if l.streams[id] == most {", "if false && l.streams[id] == most {"},
+		}, "p2p", "TestStreamsOfAMemberAreBounded"},
+		{"letters are taken in without a bound", []edit{
+			{"p2p/intake.go", "letters: make(chan struct{}, lettersInFlight)", "letters: make(chan struct{}, 1<<20)"},
+		}, "p2p", "TestLettersInFlight"},
+		// Items of one byte each take ten times their length, and more.
+		{"dense messages are decoded", []edit{
+			{"p2p/frame.go", "n, most := items(b), fewItems+len(b)/minItem; n > most {", "n, most := items(b), fewItems+len(b)/minItem; false && n > most {"},
+		}, "p2p", "TestDenseMessagesAreRefused"},
+		{"who keeps breaking the rules stays", []edit{
+			{"p2p/refuse.go", "len(r.recent) < maxRefusals {", "len(r.recent) < 1<<30 {"},
+		}, "p2p", "TestBans"},
+		// An honest site whose catalog lacks a kind is banned, and bans.
+		{"what is unknown breaks the rules", []edit{
+			{"p2p/intake.go", "errors.Is(err, engine.ErrRefused), errors.Is(err, engine.ErrMissing)", "errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrUnknown), errors.Is(err, engine.ErrMissing)"},
+		}, "p2p", "TestWhatIsUnknownIsNotRefused"},
+		{"a member places what it likes", []edit{
+			{"engine/site/prints.go", "if of.number < most {", "if of.number < most || most > 0 {"},
+		}, "testnet/mesh", "TestInvariantAMemberPlacesNoMoreThanItMay"},
+		// A letter of two seconds fills what all sites have to exchange.
+		{"the mesh keeps what was said before", []edit{
+			{"engine/mesh/state.go", "if old != nil && r.newer(old) <= 0 {", "if r.Key.About += fmt.Sprint(r.Number); old != nil && r.newer(old) <= 0 {"},
+		}, "engine/mesh", "TestSizeFollowsTheNumberOfSites"},
+		// Who puts its clock ahead has the last word for as long.
+		{"times ahead of all clocks count at once", []edit{
+			{"engine/replica/holds.go", "ahead > r.env.Ahead() && o.Origin != r.Self {", "false && ahead > r.env.Ahead() && o.Origin != r.Self {"},
+		}, "testnet/mesh", "TestWhatIsDatedTooFarAheadWaits"},
+		{"a body goes to whoever asks for it", []edit{
+			{"engine/site/exchange.go", "refers = shares(r, with) && slices.ContainsFunc", "refers = slices.ContainsFunc"},
+		}, "cmd/agent", "TestEveryCallBetweenAgents"},
+		// An operation that can never be carried out is tried for ever, and the queue of its service stands still.
+		{"a poisoned operation is never set aside", []edit{
+			{"engine/service/service.go", "return st.number >= few && (", "return false && st.number >= few && ("},
+		}, "engine/service", "TestStumbles"},
+		{"one object that is forbidden stops its service", []edit{
+			{"engine/service/answer.go", "a.Health = Forbidden", "a.Health = Denied"},
+		}, "engine/service", "TestHear"},
+		// Ten seconds after each start the agent dies of it again.
+		{"a defect takes all resources along", []edit{
+			{"engine/site/wakeup.go", "if p := recover(); p != nil {\n\t\t\t\tw.s.cfg.Log.Error(\"a defect has struck a resource: it is set aside\"", "if p := any(nil); p != nil {\n\t\t\t\tw.s.cfg.Log.Error(\"a defect has struck a resource: it is set aside\""},
+		}, "engine/site", "TestAPanicSetsTheResourceAside"},
+		{"a repair of nothing is an operation", []edit{
+			{"engine/operation.go", "case o.Keep && o.Edit == nil:", "case false && o.Keep && o.Edit == nil:"},
+			{"engine/operation.go", "case needs && o.Edit == nil:", "case false && needs && o.Edit == nil:"},
+		}, "testnet/mesh", "TestInvariantRepairOfNothingIsRefused"},
+		{"any checkpoint is one", []edit{
+			{"engine/view/stored.go", "if err := f.validate(); err != nil {", "if err := f.validate(); false && err != nil {"},
+		}, "engine/view", "FuzzFoundation"},
+		// A JSON Patch of a few kilobytes keeps a processor busy for minutes.
+		{"a patch moves what it likes", []edit{
+			{"engine/tree/patch.go", "a.moved > maxMoved {", "false && a.moved > maxMoved {"},
+		}, "engine/tree", "TestPatchesAreBounded"},
+	}
+}
