@@ -13,7 +13,9 @@ import (
 var update = flag.Bool("update", false, "write the golden catalogs anew: read the difference")
 
 func TestDrafts(t *testing.T) {
-	for file, kinds := range map[string]int{"fleet.yaml": 3, "notes.json": 3, "clusters.json": 3} {
+	for file, kinds := range map[string]int{"fleet.yaml": 3, "notes.json": 3, "clusters.json": 3,
+		"public/alertmanager.json": 0, "public/argo-cd.json": 4, "public/firecracker.json": 0, "public/gotify.json": 1, "public/harbor.json": 4, "public/hydra.json": 5,
+		"public/influxdb.json": 6, "public/memos.json": 4, "public/moby.json": 0, "public/petstore.json": 3} {
 		b, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			t.Fatal(err)
@@ -34,6 +36,35 @@ func TestDrafts(t *testing.T) {
 		}
 		if _, err := glue.ParseCatalog(file, d.YAML); err != nil {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestIdentifiersOfPublicDocuments: where identifiers stand is what the draft got wrong most often.
+func TestIdentifiersOfPublicDocuments(t *testing.T) {
+	for file, want := range map[string][]string{
+		"petstore": {"pet /id", "user /username", "order /id"},
+		"hydra":    {"client /client_id", "issuer /id"},
+		"harbor":   {"project /name", "user /user_id", "registry /id"},
+		"influxdb": {"label /label/id", "bucket /id"},
+		"argo-cd":  {"project /metadata/name"},
+	} {
+		b, err := os.ReadFile(filepath.Join("testdata", "public", file+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, k := range d.find().kinds {
+			got[k.name+" "+k.at] = true
+		}
+		for _, w := range want {
+			if !got[w] {
+				t.Errorf("%s: %s is not among %v", file, w, got)
+			}
 		}
 	}
 }

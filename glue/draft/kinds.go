@@ -36,14 +36,28 @@ var (
 	parameter = regexp.MustCompile(`^\{[^{}]+\}$`)
 	plain     = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=:@-]+$`)
 	unnamed   = regexp.MustCompile(`[^a-z0-9_.-]+`)
+	dashes    = regexp.MustCompile(`-{2,}`)
 	version   = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]+)?$`)
 )
 
 // find looks for kinds: an item is a path that ends in a parameter, its collection the path before it.
 func (d *document) find() found {
-	paths := d.root["paths"].(map[string]any)
+	paths := maps.Clone(d.root["paths"].(map[string]any))
 	byShape := map[string]string{} // path with all parameters alike, to the path as it is written
 	for _, p := range slices.Sorted(maps.Keys(paths)) {
+		if twin, there := byShape[shape(p)]; there {
+			// One path under two names of its parameters: what can be done there is told in parts. The one that reads names it.
+			if at(paths[twin], "get") != nil {
+				p, twin = twin, p
+			}
+			both, ok := paths[twin].(map[string]any)
+			own, also := paths[p].(map[string]any)
+			if ok && also {
+				both = maps.Clone(both)
+				maps.Copy(both, own)
+				paths[p] = both
+			}
+		}
 		byShape[shape(p)] = p
 	}
 	var items []string
@@ -58,7 +72,7 @@ func (d *document) find() found {
 	f, byItem, names := found{}, map[string]*kind{}, map[string]bool{}
 	for _, s := range items {
 		collection := byShape[strings.TrimSuffix(s, "/{}")]
-		k, why := d.kind(s, paths[byShape[s]], paths[collection], byItem)
+		k, why := d.kind(s, byShape[s], paths[collection], byItem, paths)
 		if why != "" {
 			f.skipped = append(f.skipped, d.prefix+byShape[s]+": "+why)
 			continue
@@ -96,15 +110,20 @@ func canStand(segment string) bool {
 	return plain.MatchString(segment) && segment != "." && segment != ".."
 }
 
-// kind reads one pair of paths, or says why it is no kind.
-func (d *document) kind(s string, item, collection any, containers map[string]*kind) (*kind, string) {
+// kind reads one pair of paths, or says why it is no kind. Path is the item's as it is written, s its shape.
+func (d *document) kind(s, path string, collection any, containers map[string]*kind, paths map[string]any) (*kind, string) {
+	item := paths[path]
 	create, list := at(collection, "post"), at(collection, "get")
 	read, put := at(item, "get"), at(item, "put")
 	switch {
 	case read == nil:
 		return nil, "an item has no GET, which the agent needs"
+	case create == nil && at(paths[parent(path)+"/create"], "post") != nil:
+		return nil, "it is created by POST " + d.prefix + parent(path) + "/create, and not on its collection"
 	case create == nil && put == nil:
 		return nil, "nothing creates it"
+	case create == nil && at(put, "responses", "404") != nil && at(put, "responses", "201") == nil:
+		return nil, "nothing creates it: a PUT changes what is there"
 	}
 	if d.prefix != "" {
 		for segment := range strings.SplitSeq(strings.TrimPrefix(d.prefix, "/"), "/") {
@@ -140,7 +159,7 @@ func (d *document) kind(s string, item, collection any, containers map[string]*k
 	if t := typ(schema); t != "" && t != "object" {
 		return nil, "a GET does not show an object but a value of type " + t
 	}
-	d.identify(k, create, schema)
+	d.identify(k, path, create, schema)
 	d.fields(k, schema)
 	d.lists(k, list)
 	return k, ""
@@ -182,8 +201,16 @@ func within(item string) []string {
 // ids are the names that members of identifiers have, the usual ones first.
 var ids = []string{"/id", "/uuid", "/uid", "/metadata/name", "/guid", "/ID", "/Id", "/name", "/key", "/slug"}
 
-// identify finds where the identifier stands.
-func (d *document) identify(k *kind, create any, schema map[string]any) {
+// plainly is a name without what people write it with.
+func plainly(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+}
+
+// besides are members of an answer that stand beside what it shows.
+var besides = []string{"links", "_links", "meta"}
+
+// identify finds where the identifier stands: first under the name that the path gives it.
+func (d *document) identify(k *kind, path string, create any, schema map[string]any) {
 	if create == nil {
 		k.from = "path"
 		return
@@ -194,9 +221,34 @@ func (d *document) identify(k *kind, create any, schema map[string]any) {
 	}
 	members := d.pointers(schema, "", 2)
 	sent := d.pointers(d.body(create), "", 2)
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	one := plainly(singular(strings.ToLower(parent(path)[strings.LastIndexByte(parent(path), '/')+1:])))
+	shown := d.properties(schema)
+	for _, b := range besides {
+		delete(shown, b)
+	}
+	named := func(want string) bool {
+		for _, p := range slices.Sorted(maps.Keys(members)) {
+			if strings.Count(p, "/") == 1 && plainly(p[1:]) == want && typ(members[p]) != "object" && typ(members[p]) != "array" {
+				k.at = p
+				m, there := sent[p]
+				k.settable = there && m["readOnly"] != true
+				return true
+			}
+		}
+		return false
+	}
+	if named(plainly(strings.Trim(last, "{}"))) {
+		return
+	}
+	defer func() {
+		if k.at == "" {
+			named(one + "id")
+		}
+	}()
 	for _, id := range ids {
 		for _, p := range slices.Sorted(maps.Keys(members)) {
-			wrapped := len(d.properties(schema)) == 1 && strings.Count(p, "/") == 2 && (id == "/id" || id == "/uuid") && strings.HasSuffix(p, id)
+			wrapped := len(shown) == 1 && strings.Count(p, "/") == 2 && (id == "/id" || id == "/uuid") && strings.HasSuffix(p, id)
 			if p == id || wrapped {
 				k.at = p
 				m, there := sent[p]
@@ -257,7 +309,7 @@ func (d *document) fields(k *kind, schema map[string]any) {
 	}
 }
 
-func parent(p string) string { return p[:strings.LastIndexByte(p, '/')] }
+func parent(p string) string { return p[:max(0, strings.LastIndexByte(p, '/'))] }
 
 // lists finds where the answer to a list has its array, when that is not plain, and how pages are asked for.
 func (d *document) lists(k *kind, list any) {

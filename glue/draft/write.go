@@ -27,7 +27,7 @@ func From(b []byte, o Options) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	title := strings.Trim(unnamed.ReplaceAllString(strings.ToLower(d.title), "-"), "-._")
+	title := strings.Trim(dashes.ReplaceAllString(unnamed.ReplaceAllString(strings.ToLower(d.title), "-"), "-"), "-._")
 	if len(title) > 40 {
 		title = strings.Trim(title[:40], "-._")
 	}
