@@ -197,6 +197,7 @@ func (p *peer) issue(t *rapid.T, now int64) *Operation {
 	case !p.Exists(Any): // the next incarnation has a document of its own
 		return nil
 	}
+	now = max(now, p.Base().Until()+1) // what it stands for may be gone
 	for _, o := range p.Ordered() {
 		now = max(now, o.Time+1)
 	}

@@ -306,3 +306,23 @@ func TestWhatHasEndedStaysEnded(t *testing.T) {
 		t.Errorf("the resource is that of %v then, and of %s before", h.Born(Any), before.ID)
 	}
 }
+
+// TestWhatHasEndedTellsNothingOfANumber: one of two creates is deleted, and with it what added to a number. What is left does not have the number, with a
+// checkpoint as without: who tells where it began builds on a create that is gone.
+func TestWhatHasEndedTellsNothingOfANumber(t *testing.T) {
+	adds := &Edit{Add: map[Pointer]engine.Increment{"/n": {By: "3", From: "100"}}}
+	h := historyOf(lab,
+		op("b-1", engine.TypeCreate, 1, nil, set("/n", "100")),
+		op("c-1", engine.TypeCreate, 1, nil, set("/a", "1")),
+		op("a-1", engine.TypeDelete, 2, Vector{"b": 1}, nil),
+		op("b-2", engine.TypeMerge, 2, nil, set("/n", "100")),
+		op("b-3", engine.TypeAction, 3, nil, adds),
+		op("c-2", engine.TypeMerge, 20, Vector{"a": 1, "b": 1}, set("/a", "2")))
+	digest := h.Whole(Any).Digest("d")
+	if !h.Compact(Vector{"a": 1, "b": 3, "c": 1}, none, nil) {
+		t.Fatal("no checkpoint stands for what is settled everywhere")
+	}
+	if f := h.Whole(Any); string(f.Representation()) != `{"a":2}` || f.Digest("d") != digest {
+		t.Errorf("it folds to %s", f.Representation())
+	}
+}

@@ -10,13 +10,13 @@ import (
 
 // count sets the cells of counters: what the last operation that set the path has set, and everything that was added and
 // that this one had not seen. Where no client has set it, it begins with what the application was seen to show. Of the
-// operations for which in is true those for which counts is true are in the sum.
+// operations for which in is true those for which counts is true are in the sum. What a delete has ended tells nothing: what it builds on may be gone.
 func (f *Fold) count(h *History, in, counts func(*engine.Operation) bool) {
-	adding := h.addingTo(in)
+	adding := h.addingTo(Among(h.Living(in)))
 	if len(adding) == 0 {
 		return
 	}
-	known := h.addingTo(Any)
+	known := h.addingTo(Among(h.Living(Any)))
 	*f = f.clone() // what is counted depends on more than what counts
 	for _, p := range tree.Sorted(adding) {
 		f.countAt(h, p, adding[p], known[p], counts)
