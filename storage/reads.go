@@ -16,6 +16,8 @@ const (
 	readers = 8
 	// readerCache is how many KiB of pages each of them keeps.
 	readerCache = 512
+	// readerStatements is how many statements each keeps prepared of those that are made for a filter: making one takes longer than most lists.
+	readerStatements = 16
 )
 
 // reads are the connections that only read. It is safe for concurrent use.
@@ -27,7 +29,7 @@ type reads struct {
 }
 
 func openReads(uri string) (*reads, error) {
-	db, err := sql.Open("sqlite3", fmt.Sprintf("%s?mode=ro&_mutex=no&_query_only=1&_cache_size=-%d", uri, readerCache))
+	db, err := sql.Open("sqlite3", fmt.Sprintf("%s?mode=ro&_mutex=no&_query_only=1&_cache_size=-%d&_stmt_cache_size=%d", uri, readerCache, readerStatements))
 	if err != nil {
 		return nil, err
 	}

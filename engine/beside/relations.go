@@ -67,6 +67,8 @@ type relations struct {
 	mu sync.Mutex
 	// relies are the resources here that rely on others.
 	relies map[engine.DocumentID]reliance
+	// referred is what a resource of this site refers to, or did once: of most resources nothing has to be looked for when they shift.
+	referred map[engine.Target]bool
 	// asked are those that were asked to be no more, and have not answered, since when.
 	asked map[engine.DocumentID]time.Time
 }
@@ -86,7 +88,7 @@ type relationKey struct {
 
 func newRelations(r relating) *relations {
 	return &relations{relating: r, due: newAgenda[relationKey](r.now, r.backoff, 1), started: r.now(),
-		relies: map[engine.DocumentID]reliance{}, asked: map[engine.DocumentID]time.Time{}}
+		relies: map[engine.DocumentID]reliance{}, referred: map[engine.Target]bool{}, asked: map[engine.DocumentID]time.Time{}}
 }
 
 // kept is to be called when the row of a resource was stored, in place of another or none.
@@ -102,6 +104,10 @@ func (r *relations) kept(before, now *engine.ResourceRow) {
 	case known:
 		delete(r.relies, id)
 	}
+	for _, to := range now.Relations {
+		r.referred[to.Target] = true
+	}
+	referred := r.referred[engine.Target{Service: now.Service, Kind: now.Kind, ID: now.ID}]
 	r.mu.Unlock()
 	if news {
 		r.due.add(relationKey{relies: id}, 0)
@@ -110,7 +116,7 @@ func (r *relations) kept(before, now *engine.ResourceRow) {
 	if k == nil {
 		return
 	}
-	if shifts(before, now) && (r.referredTo(k) || r.mayHold(k)) {
+	if shifts(before, now) && (referred || r.mayHold(k)) {
 		r.due.add(relationKey{target: id}, 0)
 	}
 	if r.gone(now) && !(before.Document != "" && r.gone(before)) && (len(composed(now.Relations)) > 0 || r.mayHold(k) || k.Within != "") {
@@ -149,13 +155,11 @@ func shifts(before, now *engine.ResourceRow) bool {
 	return before.Document == "" || !same || before.State.Past() != now.State.Past() || (before.Local == "") != (now.Local == "")
 }
 
-// referredTo reports whether resources of any kind may refer to those of one.
-func (r *relations) referredTo(k *engine.Kind) bool {
-	return slices.ContainsFunc(r.known.Kinds(), func(other *engine.Kind) bool {
-		return slices.ContainsFunc(other.Refs, func(ref engine.Ref) bool {
-			return ref.Service == k.Service && ref.Kind == k.Name && ref.Relation != engine.RelationComposition
-		})
-	})
+// await remembers that a resource waits for another one, which comes in the same wake-up maybe.
+func (r *relations) await(to engine.Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.referred[to] = true
 }
 
 // reached is to be called when another site has come into reach, or has gone out of it.
@@ -179,6 +183,9 @@ func (r *relations) reached(site engine.SiteID) {
 func (r *relations) takeUp(ctx context.Context) error {
 	for _, state := range []engine.State{"", engine.StateDeleted} {
 		err := r.list(ctx, engine.ResourceFilter{Related: true, State: state}, func(row engine.ResourceRow) {
+			for _, to := range row.Relations {
+				r.await(to.Target)
+			}
 			if on := r.reliesOn(&row); len(on) > 0 {
 				r.mu.Lock()
 				r.relies[row.Document] = reliance{on: on}

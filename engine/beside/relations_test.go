@@ -293,6 +293,34 @@ func TestRelationsAreTriedAgainWhenTheStoreFails(t *testing.T) {
 	}
 }
 
+// TestWhatNothingRefersToShiftsAlone: nothing is looked for, until something waits for it or refers to it.
+func TestWhatNothingRefersToShiftsAlone(t *testing.T) {
+	v := newVillage()
+	v.pass(time.Hour)
+	coming := v.put(networkKind, "n", "A")
+	if v.kept(&engine.ResourceRow{}, coming); !v.relations.due.next().IsZero() {
+		t.Error("what refers to it was looked for, though nothing does")
+	}
+	if v.awaits(t.Context(), serverKind, "s", create(`{"networks":[{"id":"n"}]}`)) == "" {
+		t.Fatal("it does not wait")
+	}
+	came := v.put(networkKind, "n", "a")
+	if v.kept(coming, came); v.relations.due.next().IsZero() {
+		t.Error("what waits for it is not looked for")
+	}
+	v.put(pictureKind, "i", "A")
+	v.put(serverKind, "needs", "a", to(pictureKind, "i", engine.RelationRequirement))
+	v.restart()
+	if err := v.takeUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v.pass(time.Hour)
+	v.run(v.step)
+	if v.kept(&engine.ResourceRow{}, v.put(pictureKind, "i", "a")); v.relations.due.next().IsZero() {
+		t.Error("what refers to it since before the start is not looked for")
+	}
+}
+
 func TestRelationsAreTakenUpAfterAStart(t *testing.T) {
 	v := newVillage()
 	v.put(serverKind, "s", "a", to(networkKind, "n", engine.RelationReliance, "b"))

@@ -25,6 +25,9 @@ import (
 // kubectlRuns is how often each command of kubectl runs each way.
 const kubectlRuns = 50
 
+// manifest is how many objects one kubectl apply has.
+const manifest = 500
+
 // clusterScope is that of what is replicated.
 const clusterScope = "paris & nantes"
 
@@ -74,6 +77,9 @@ func kubernetes(ctx context.Context, b *bench) error {
 		b.report.table("Kubernetes", "what", "measured")
 		b.report.row("building its programs, or finding them built", built.Round(time.Millisecond).String())
 		if err := k.commands(ctx, b); err != nil {
+			return err
+		}
+		if err := k.manifests(ctx, b); err != nil {
 			return err
 		}
 		return k.objects(ctx, b)
@@ -141,6 +147,37 @@ func (k *kubectl) commands(ctx context.Context, b *bench) error {
 		}
 	}
 	b.report.row("from the end of kubectl apply at paris until nantes shows it, median", ms(median(lag)))
+	return nil
+}
+
+// manifests compares one kubectl apply of many config maps past the agent, through it, and with a scope of two sites, turn by turn.
+func (k *kubectl) manifests(ctx context.Context, b *bench) error {
+	direct := time.Duration(0)
+	ways := []struct{ what, config string }{{"past the agent", "direct.yaml"}, {"through it", "agent.kube"}, {"with the scope " + clusterScope, "scoped.kube"}}
+	for _, how := range [][]string{nil, {"--server-side"}} {
+		took := make([][]time.Duration, len(ways))
+		for i := range 3 {
+			for n, way := range ways {
+				var objects strings.Builder
+				for j := range manifest {
+					fmt.Fprintf(&objects, "---\n"+`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"manifest%d-%d-%d-%d"},"data":{"a":"c"}}`+"\n", len(how), n, i, j)
+				}
+				d, err := k.run(ctx, way.config, objects.String(), append([]string{"apply", "-f", "-"}, how...)...)
+				if err != nil {
+					return err
+				}
+				took[n] = append(took[n], d)
+			}
+		}
+		for n, way := range ways {
+			d := slices.Sorted(slices.Values(took[n]))[1]
+			if n == 0 {
+				direct = d
+			}
+			b.report.row(fmt.Sprintf("one kubectl apply %sof %d config maps %s, median of 3", strings.Join(append(how, ""), " "), manifest, way.what),
+				fmt.Sprintf("%s (%.2f)", ms(d), d.Seconds()/direct.Seconds()))
+		}
+	}
 	return nil
 }
 
