@@ -168,14 +168,20 @@ func (s *Site) openEpochs(v *view.View, number uint64) {
 	}
 }
 
-// residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first. Those that wait for
-// their turn at a service stay, up to the bound, and the others give way to them but for a quarter of it: each that waits is needed once more, the
+// neededSoon reports whether a replica waits for its turn at a service, or for other sites that can all be reached to be done.
+func neededSoon(w *wakeUp, r *resident) bool {
+	others := r.Others()
+	return w.s.serviceOf(r.Kind.Service).Waits(r.id) || r.row.State == engine.StateConverging && len(w.reachable(others)) == len(others)
+}
+
+// residents are the replicas in memory. Those that are idle are forgotten when there are too many, the longest unused first. Those that are needed
+// soon stay, up to the bound, and the others give way to them but for a quarter of it: each that waits is needed once more, the
 // first to have come first. Of more of them the last go. Of those that all sites are done with a quarter of the bound stays: they are not needed
 // for what is under way.
 type residents struct {
 	most int
 	by   map[engine.DocumentID]*resident
-	// used orders them, the last used first; waiting has those that were found to wait for their turn, in the order in which they were used, done
+	// used orders them, the last used first; waiting has those that were found to be needed soon, in the order in which they were used, done
 	// those that all sites were found to be done with, the last first.
 	used, waiting, done *list.List
 	// lagging are those of which something came that is not stored, some of it meanwhile.
@@ -289,7 +295,7 @@ func (l *residents) caughtUp(b *inbox, now time.Time) (list []*resident) {
 	return list
 }
 
-// shrink forgets idle replicas beyond the bound. waits reports whether one waits for its turn at a service.
+// shrink forgets idle replicas beyond the bound. waits reports whether one is needed soon.
 func (l *residents) shrink(waits func(*resident) bool) {
 	for l.done.Len() > l.most/4 {
 		if r := l.done.Back().Value.(*resident); r.Idle() && !r.lags {

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,30 @@ func TestWhatWaitsForItsTurnStays(t *testing.T) {
 	in("turn-00", "turn-01", "turn-02", "turn-03", "turn-04", "turn-05", "turn-06", "turn-07", "turn-10", "turn-11")
 	add("next", 6, false)
 	in("next-00", "next-01", "next-02", "next-03", "next-04", "next-05", "turn-10", "turn-11")
+}
+
+// What another site has yet to do stays in memory until it says so, the first above all. Of a site that cannot be reached nothing is awaited.
+func TestWhatOthersHaveYetToDoStays(t *testing.T) {
+	for _, c := range []struct {
+		cut  bool
+		want string
+	}{{false, "0123 7"}, {true, "    4567"}} {
+		w := newWorldOf(t, "paris", Limits{Cache: 4})
+		w.cut = c.cut
+		have := ""
+		for i := range 8 {
+			w.ask(fmt.Sprint(i))
+			w.settle()
+		}
+		for i := range 8 {
+			if _, id := document(fmt.Sprint(i)); w.residents.by[id] != nil {
+				have += fmt.Sprint(i)
+			}
+		}
+		if want := strings.ReplaceAll(c.want, " ", ""); have != want {
+			t.Errorf("in memory are %s, not %s, with nantes cut off: %v", have, want, c.cut)
+		}
+	}
 }
 
 // Of what all sites are done with a quarter stays, the last used: it gives way before what is under way.

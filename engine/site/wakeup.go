@@ -80,7 +80,7 @@ func (s *Site) wakeUp(ctx context.Context) bool {
 		}
 	}
 	err := w.commit()
-	s.residents.shrink(func(r *resident) bool { return s.serviceOf(r.Kind.Service).Waits(r.id) })
+	s.residents.shrink(func(r *resident) bool { return neededSoon(w, r) })
 	s.mu.Unlock()
 	s.inbox.back(items)
 	for _, done := range w.done {

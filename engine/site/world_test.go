@@ -36,12 +36,12 @@ type world struct {
 	struck bool
 	// looked is how often the loop has asked which sites can be reached.
 	looked int
-	// ill has the application fail.
-	ill     bool
-	store   *memory
-	letters []*engine.Letter
-	to      [][]engine.SiteID
-	objects map[engine.LocalID]bool
+	// ill has the application fail; cut says that nantes cannot be reached.
+	ill, cut bool
+	store    *memory
+	letters  []*engine.Letter
+	to       [][]engine.SiteID
+	objects  map[engine.LocalID]bool
 }
 
 // newWorld returns that of paris.
@@ -209,7 +209,7 @@ func (n network) Send(to []engine.SiteID, l *engine.Letter) {
 
 func (n network) Status() map[engine.SiteID]engine.SiteStatus {
 	n.w.looked++
-	return map[engine.SiteID]engine.SiteStatus{"nantes": {Reachable: true}, "lille": {Reachable: true}}
+	return map[engine.SiteID]engine.SiteStatus{"nantes": {Reachable: !n.w.cut}, "lille": {Reachable: true}}
 }
 
 // application has boxes under the names that clients choose.
