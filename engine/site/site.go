@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,6 +120,7 @@ func (s *Site) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { s.beside.Run(ctx) })
 	for s.inbox.wait(ctx, s.cfg.Now) {
+		runtime.Gosched() // whoever is about to put something in does so first: what waits together has one commit
 		s.wakeUp(ctx)
 	}
 	others.Wait()
