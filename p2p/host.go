@@ -3,6 +3,8 @@ package p2p
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/connmgr"
@@ -43,7 +45,7 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials) (host
 		libp2p.ConnectionManager(connmgr.NullConnMgr{}),
 		libp2p.ResourceManager(resources),
 		libp2p.DisableMetrics(),
-		libp2p.SwarmOpts(swarm.WithMetricsTracer(d)),
+		libp2p.SwarmOpts(swarm.WithMetricsTracer(d), swarm.WithDialRanker(preferQUIC)),
 		// Through other sites, where there is no way of its own: relay.go.
 		libp2p.EnableRelay(),
 		libp2p.Ping(false), // it would answer strangers
@@ -66,6 +68,29 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials) (host
 		}
 	}
 	return h, nil
+}
+
+// headStart is how long QUIC is tried before anything else is. libp2p's own 30 ms within a private network are less than a busy machine takes
+// for a handshake, and a site that is behind a NAT and came over TCP can have no hole made to it.
+const headStart = time.Second
+
+// preferQUIC has the other ways tried after QUIC, where there is QUIC.
+func preferQUIC(addrs []multiaddr.Multiaddr) []network.AddrDelay {
+	ranked := swarm.DefaultDialRanker(addrs)
+	if !slices.ContainsFunc(addrs, overQUIC) {
+		return ranked
+	}
+	for i := range ranked {
+		if !overQUIC(ranked[i].Addr) {
+			ranked[i].Delay += headStart
+		}
+	}
+	return ranked
+}
+
+func overQUIC(a multiaddr.Multiaddr) bool {
+	_, err := a.ValueForProtocol(multiaddr.P_QUIC_V1)
+	return err == nil
 }
 
 // newResources limits what other sites can make this one hold. The limits of libp2p are made for an open network of

@@ -60,7 +60,7 @@ func (l *link) watch(ctx context.Context) (answered bool) {
 		if here, news := l.n.position.measured(l.site, m.at, m.took); news {
 			l.n.cfg.OnMoved(here)
 		}
-		if seq%directEvery == 0 && circuit(s.Conn().RemoteMultiaddr()) {
+		if (seq == directFirst || seq%directEvery == 0) && circuit(s.Conn().RemoteMultiaddr()) {
 			l.n.spawn(func() { l.dialDirect(ctx) })
 		}
 		select {

@@ -29,10 +29,7 @@ const maxOutside = 8
 
 // take notes what a member has seen. A hole is made through UDP only: TCP connections go out from a port that nothing listens on.
 func (o *outside) take(by peer.ID, seen multiaddr.Multiaddr) {
-	if seen == nil || circuit(seen) || manet.IsIPLoopback(seen) { // no NAT is in between on one machine
-		return
-	}
-	if _, err := seen.ValueForProtocol(multiaddr.P_QUIC_V1); err != nil {
+	if seen == nil || circuit(seen) || !overQUIC(seen) || manet.IsIPLoopback(seen) { // no NAT is in between on one machine
 		return
 	}
 	o.mu.Lock()

@@ -28,8 +28,9 @@ const (
 	placeTime = time.Hour
 	// placeAgain is when to ask a relay again that has refused.
 	placeAgain = 10 * time.Second
-	// directEvery is after how many pings over a relay the way without it is tried again.
-	directEvery = 30
+	// directFirst is the ping over a relay after which the way without it is tried, directEvery after how many it is tried again. The first
+	// hole is tried when the relayed connection comes about, and libp2p may take 5 s more to find that it has an address outside.
+	directFirst, directEvery = 6, 30
 )
 
 // newRelay has members talk to each other through this site: libp2p's circuit relay. There is no limit of bytes or time, with which

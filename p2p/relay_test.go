@@ -10,6 +10,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -165,5 +166,24 @@ func TestReachedByNameOverAWebSocket(t *testing.T) {
 	eventually(t, "both are reachable", func() bool { return allUp([]*testSite{a, b}) })
 	if c := b.net.link(a.id).direct(); c == nil || !strings.HasSuffix(c.RemoteMultiaddr().String(), "/ws") {
 		t.Errorf("the connection is %v", c)
+	}
+}
+
+// A site that came over TCP has no address that a hole could be made to: QUIC is tried first, for longer than a handshake takes where all
+// are busy.
+func TestQUICIsTriedFirst(t *testing.T) {
+	var addrs []multiaddr.Multiaddr
+	for _, a := range []string{"/ip4/10.0.0.1/tcp/4001", "/ip4/10.0.0.1/udp/4001/quic-v1", "/ip4/10.0.0.1/tcp/4002/ws"} {
+		addrs = append(addrs, multiaddr.StringCast(a))
+	}
+	for _, d := range preferQUIC(addrs) {
+		if overQUIC(d.Addr) != (d.Delay == 0) || !overQUIC(d.Addr) && d.Delay < headStart {
+			t.Errorf("%s is tried after %v", d.Addr, d.Delay)
+		}
+	}
+	for _, d := range preferQUIC(addrs[:1]) {
+		if d.Delay != 0 {
+			t.Errorf("alone, %s is tried after %v", d.Addr, d.Delay)
+		}
 	}
 }
