@@ -88,6 +88,9 @@ type Client struct {
 type upstream struct {
 	Upstream
 	transport *http.Transport
+	// once does not keep connections; ends counts those that the application has ended since one was used twice.
+	once *http.Transport
+	ends atomic.Int32
 	// streams speaks HTTP/2, for what speaks nothing else.
 	streams *http.Transport
 	// front has the certificate by which the agent is believed who makes a request; nil without one.
@@ -103,9 +106,9 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		return u.streams.RoundTrip(r)
 	}
 	if u.front != nil && u.asserter.Asserted(r.Header) != "" {
-		return u.front.RoundTrip(r)
+		return u.over(u.front, r)
 	}
-	return u.transport.RoundTrip(r)
+	return u.over(u.transport, r)
 }
 
 var _ engine.Application = (*Client)(nil)
@@ -137,12 +140,22 @@ func NewClient(c ClientConfig) (*Client, error) {
 		if client.upstreams[u.Service] != nil {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
-		up := &upstream{Upstream: u, transport: newTransport(u.TLS, c), streams: newTransport(u.TLS, c)}
+		up := &upstream{Upstream: u, streams: newTransport(u.TLS, c)}
+		wired := c
+		wired.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := c.Dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return up.wire(conn), nil
+		}
+		up.transport, up.once = newTransport(u.TLS, wired), newTransport(u.TLS, wired)
+		up.once.DisableKeepAlives = true
 		up.streams.Protocols = new(http.Protocols)
 		up.streams.Protocols.SetHTTP2(true)
 		up.streams.Protocols.SetUnencryptedHTTP2(true)
 		if up.asserter, _ = u.Dialect.(Asserter); up.asserter != nil && u.Front != nil {
-			up.front = newTransport(u.Front, c)
+			up.front = newTransport(u.Front, wired)
 		}
 		if u.UserHeader != "" {
 			up.asserter = u.UserHeader
@@ -287,17 +300,11 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 	if call.Content != nil {
 		call.Content = &watchedBody{call.Content, watch}
 	}
-	req, up, err := c.request(ctx, call)
-	if err != nil {
-		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
+	up, resp, err := c.send(ctx, call)
+	for errors.Is(err, errStale) && call.Content == nil { // each time it was a connection that had been kept, and is not any more
+		up, resp, err = c.send(ctx, call)
 	}
-	connected := false
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
-	resp, err := up.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil {
-		if !connected {
-			err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
-		}
 		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
 	}
 	r = engine.Reply{Status: resp.StatusCode, Header: resp.Header}
@@ -327,6 +334,26 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 	}
 	r.Local = c.localOf(call, r)
 	return r, nil
+}
+
+func (c *Client) send(ctx context.Context, call engine.Call) (*upstream, *http.Response, error) {
+	req, up, err := c.request(ctx, call)
+	if err != nil {
+		return up, nil, err
+	}
+	connected := false
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}
+	req = req.WithContext(httptrace.WithClientTrace(ctx, trace))
+	var resp *http.Response
+	if up.front == nil && !Safe(call.Method) && !up.keeps() {
+		resp, err = up.over(up.once, req)
+	} else {
+		resp, err = up.RoundTrip(req)
+	}
+	if err != nil && !connected {
+		err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
+	}
+	return up, resp, err
 }
 
 func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, *upstream, error) {
