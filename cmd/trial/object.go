@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -244,7 +245,10 @@ func Body(k *engine.Kind, given []byte, name string, have func(kind string) stri
 	if len(given) > 0 {
 		body = given
 	}
-	if _, own := valueAt(body, k.Label).(string); own || string(body) == "{}" {
+	if given, own := valueAt(body, k.Label).(string); own || string(body) == "{}" {
+		if u, err := url.Parse(given); err == nil && u.Host != "" { // of what is called by an address it stays one
+			name = u.JoinPath(name).String()
+		}
 		body = set(body, k.Label, name)
 	}
 	for _, ref := range k.Refs {

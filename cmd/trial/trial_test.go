@@ -229,6 +229,10 @@ func TestBodies(t *testing.T) {
 	if string(body) != `{"keel":{"deep":true},"name":"skerry-try-1"}` {
 		t.Errorf("the body is %s", body)
 	}
+	at := Body(&engine.Kind{Label: "/url"}, []byte(`{"url":"http://127.0.0.1:9/x"}`), "skerry-try-1", nil)
+	if string(at) != `{"url":"http://127.0.0.1:9/x/skerry-try-1"}` {
+		t.Errorf("an address becomes %s", at)
+	}
 }
 
 // TestMendedCatalog: what it says to say is true then.

@@ -12,3 +12,8 @@ var Glance []byte
 //
 //go:embed openstack.yaml
 var OpenStack []byte
+
+// Keystone describes OpenStack's identity service.
+//
+//go:embed keystone.yaml
+var Keystone []byte

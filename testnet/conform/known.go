@@ -32,7 +32,7 @@ type Application struct {
 }
 
 // Applications are those that can be started here, in the order of their pages.
-var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &glance})
+var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &glance, &keystone})
 
 // withHabits are small applications, each with habits of real ones.
 func withHabits() (all []*Application) {

@@ -98,13 +98,15 @@ func (r *run) deleteAll(ctx context.Context) {
 	for _, p := range r.cases {
 		all = append(all, p.objects...)
 	}
+	var first []*object
 	for _, k := range trial.Order(r.Catalog, r.Kinds) {
 		if o := r.first[nameOf(k)]; o != nil {
-			all = append([]*object{o}, all...)
+			first = append(first, o)
 		}
 	}
+	all = slices.Concat(first, all)
 	all = slices.DeleteFunc(all, func(o *object) bool { return r.nowhere(ctx, o) == nil })
-	slices.Reverse(all) // what was made last goes first, so that containers are empty
+	slices.Reverse(all) // what was made last goes first, so that containers are empty and nothing refers to what goes
 	failed := map[*object]error{}
 	for _, o := range all {
 		failed[o] = r.delete(ctx, o)

@@ -97,6 +97,37 @@ var glance = Application{
 	},
 }
 
+// keystoneToken is that of the administrator who makes what is tried.
+const keystoneToken = "token-of-an-administrator"
+
+var keystone = Application{
+	Name: "keystone", Title: "Keystone, OpenStack's identity service", Catalog: catalogs.Keystone,
+	About: "Keystone as Debian packages it, behind uWSGI, unmodified, with the catalog of [catalogs/keystone.yaml](../catalogs/keystone.yaml). It assigns all identifiers but those of regions, gives names once, and changes with `PATCH` alone. uWSGI closes each connection after its answer and does not say so.",
+	Bodies: map[string]Body{
+		"identity/domain":   {Text: []byte(`{"domain":{"name":"x","description":"first","enabled":false,"tags":["a","b","c"]}}`)}, // as Keystone deletes one
+		"identity/project":  {Text: []byte(`{"project":{"name":"x","description":"first","domain_id":"default","tags":["a","b","c"]}}`)},
+		"identity/user":     {Text: []byte(`{"user":{"name":"x","email":"ada@example.org","domain_id":"default","password":"secret"}}`)},
+		"identity/group":    {Text: []byte(`{"group":{"name":"x","description":"first","domain_id":"default"}}`)},
+		"identity/role":     {Text: []byte(`{"role":{"name":"x","description":"first"}}`)},
+		"identity/region":   {Text: []byte(`{"region":{"id":"x","description":"first"}}`)},
+		"identity/service":  {Text: []byte(`{"service":{"name":"x","type":"dns","description":"first"}}`)},
+		"identity/endpoint": {Text: []byte(`{"endpoint":{"url":"http://127.0.0.1:9/","about":"first","interface":"public"}}`)},
+	},
+	Header: http.Header{"X-Auth-Token": {keystoneToken}},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		k := openstack.Keystone{Dir: filepath.Join(dir, "prepared"), Token: keystoneToken}
+		own := filepath.Join(dir, "keystone")
+		if err := os.MkdirAll(k.Dir, 0o700); err != nil {
+			return nil, nil, err
+		}
+		if err := errors.Join(k.Prepare(ctx), k.Furnish(own)); err != nil {
+			return nil, nil, err
+		}
+		at, stop, err := launch(ctx, dir, "/v3", func(address string) []string { return k.Command(own, address) })
+		return map[string]string{openstack.Identity: at}, stop, err
+	},
+}
+
 // launch starts a program at an address of its own, and waits until a path is answered.
 func launch(ctx context.Context, dir, health string, command func(address string) []string) (at string, stop func() error, err error) {
 	ports, err := free(1)

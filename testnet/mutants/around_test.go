@@ -120,7 +120,7 @@ func serving() []mutant {
 		}, "glue", "TestDoBounds"},
 		// What has happened is taken not to have, and is done again.
 		{"who hung up has not been reached", []edit{
-			{"glue/client.go", "if !connected {", "if !connected || true {"},
+			{"glue/client.go", "if err != nil && !connected {", "if err != nil {"},
 		}, "glue", "TestDoTellsWhatIsCertain"},
 		// A page of somebody else's, open in a browser, gives orders.
 		{"any host's name will do", []edit{

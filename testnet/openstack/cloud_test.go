@@ -4,8 +4,6 @@ package openstack
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -20,90 +18,23 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// identity is Keystone's name in the catalog.
-const identity = "identity"
-
-// password is that of the administrator, the same at both sites.
-const password = "secret"
-
-// keystone is what all sites' Keystones begin with: a database with one user, and the keys that tokens are made with.
-type keystone struct{ dir string }
-
-// newKeystone makes that once, which takes seconds. Each site gets a copy: the same users, under the same identifiers, and the same keys.
-func newKeystone(t *testing.T) keystone {
-	t.Helper()
-	k := keystone{t.TempDir()}
-	if err := errors.Join(k.configure(k.dir), newKeys(k.dir)); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"db_sync"}, {"bootstrap", "--bootstrap-password", password}} {
-		cmd := exec.CommandContext(t.Context(), "keystone-manage", append([]string{"--config-file", k.file(k.dir)}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("keystone-manage %v: %v\n%s", args, err, out)
-		}
-	}
-	return k
-}
-
-// newKeys gives a Keystone keys of its own in place of those that it has, as keystone-manage fernet_setup does, which takes seconds.
-func newKeys(dir string) error {
-	keys := filepath.Join(dir, "fernet-keys")
-	err := os.MkdirAll(keys, 0o700)
-	for _, name := range []string{"0", "1"} {
-		key := make([]byte, 32)
-		_, _ = rand.Read(key) // never fails
-		err = errors.Join(err, os.WriteFile(filepath.Join(keys, name), []byte(base64.URLEncoding.EncodeToString(key)), 0o600))
-	}
-	return err
-}
-
-func (k keystone) file(dir string) string { return filepath.Join(dir, "keystone.conf") }
-
-func (k keystone) configure(dir string) error {
-	// Where clients find the services: at the agent, at every site. Services ask Keystone itself about tokens.
-	catalog := ""
+// services is where clients find them: at the agent, at every site. Services ask Keystone itself about tokens.
+func services() (catalog string) {
 	for service, url := range map[string]string{"identity": "http://127.0.0.1:4900/v3", "image": "http://127.0.0.1:9192",
 		"compute": "http://127.0.0.1:8674/v2.1", "network": "http://127.0.0.1:9596"} {
 		for _, key := range []string{"public", "admin", "internal"} {
-			if service == identity && key == "internal" {
+			if service == Identity && key == "internal" {
 				url = "http://127.0.0.1:5000/v3"
 			}
 			catalog += fmt.Sprintf("catalog.edge.%s.%sURL = %s\n", service, key, url)
 		}
 		catalog += fmt.Sprintf("catalog.edge.%s.name = %[1]s\n", service)
 	}
-	catalog += "catalog.both.image.publicURL = http://127.0.0.1:9192/~scope/paris&nantes\ncatalog.both.image.name = image\n"
-	if err := os.WriteFile(filepath.Join(dir, "catalog.templates"), []byte(catalog), 0o600); err != nil {
-		return err
-	}
-	return os.WriteFile(k.file(dir), []byte(fmt.Sprintf(`[DEFAULT]
-use_stderr = true
-[database]
-connection = sqlite:///%[1]s/keystone.db
-[catalog]
-driver = templated
-template_file = %[1]s/catalog.templates
-[fernet_tokens]
-key_repository = %[1]s/fernet-keys
-[fernet_receipts]
-key_repository = %[1]s/fernet-keys
-[cache]
-enabled = false
-[identity]
-password_hash_rounds = 4
-`, dir)), 0o600)
-}
-
-// furnish gives a site its Keystone.
-func (k keystone) furnish(dir string) error {
-	if err := os.CopyFS(dir, os.DirFS(k.dir)); err != nil {
-		return err
-	}
-	return k.configure(dir)
+	return catalog + "catalog.both.image.publicURL = http://127.0.0.1:9192/~scope/paris&nantes\ncatalog.both.image.name = image\n"
 }
 
 // user is what a client has in its environment.
-var user = []string{"env", "OS_AUTH_URL=http://127.0.0.1:4900/v3", "OS_USERNAME=admin", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=admin",
+var user = []string{"env", "OS_AUTH_URL=http://127.0.0.1:4900/v3", "OS_USERNAME=admin", "OS_PASSWORD=" + Password, "OS_PROJECT_NAME=admin",
 	"OS_USER_DOMAIN_ID=default", "OS_PROJECT_DOMAIN_ID=default", "OS_IDENTITY_API_VERSION=3"}
 
 // ofBoth is the client in a region of Keystone's catalog whose image service has a scope in its address.
@@ -124,7 +55,10 @@ func clouds(t *testing.T) env.Setup {
 	if err := NewGlanceDatabase(t.Context(), database); err != nil {
 		t.Fatal(err)
 	}
-	keystones := newKeystone(t)
+	keystones := Keystone{Dir: t.TempDir(), Services: services()}
+	if err := keystones.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	at := func(dir string) Glance { return Glance{Dir: filepath.Join(dir, "glance"), Address: "127.0.0.1:9292"} }
 	return env.Setup{
 		Program: program,
@@ -132,7 +66,7 @@ func clouds(t *testing.T) env.Setup {
 		// A busy machine is no reason to give OpenStack up.
 		Extra: "limits: {answer_timeout: 10m, ask_timeout: 5m}\n",
 		Before: func(dir string) error {
-			if err := errors.Join(at(dir).Furnish(database), keystones.furnish(filepath.Join(dir, "keystone"))); err != nil {
+			if err := errors.Join(at(dir).Furnish(database), keystones.Furnish(filepath.Join(dir, "keystone"))); err != nil {
 				return err
 			}
 			f, err := os.OpenFile(at(dir).file(), os.O_APPEND|os.O_WRONLY, 0)
@@ -146,23 +80,23 @@ user_domain_id = default
 project_domain_id = default
 project_name = admin
 username = admin
-password = ` + password + "\n")
+password = ` + Password + "\n")
 				f.Close()
 			}
 			return err
 		},
 		Application: env.Application{
 			Catalog:  append(append([]byte{}, catalogs.Glance...), "  identity: {glue: openstack, paths: [\"/v3/*\"], kinds: {}}\n"...),
-			Services: map[string]int{identity: 5000, Image: 9292},
+			Services: map[string]int{Identity: 5000, Image: 9292},
 			Health:   "/v3",
 			Command: func(dir string) []string {
-				return append([]string{"sh", "-c", `keystone=$1; shift
-setpriv --pdeathsig KILL env OS_KEYSTONE_CONFIG_FILES="$keystone/keystone.conf" uwsgi_python3 --http-socket 127.0.0.1:5000 --master --no-orphans \
-	--die-on-term --processes 1 --lazy-apps --buffer-size 65535 --rem-header Content-Length --disable-logging --wsgi-file /usr/bin/keystone-wsgi-public & uwsgi=$!
-setpriv --pdeathsig KILL "$@" & glance=$!
+				keystone := keystones.Command(filepath.Join(dir, "keystone"), "127.0.0.1:5000")
+				return slices.Concat([]string{"bash", "-c", `n=$1; shift
+setpriv --pdeathsig KILL "${@:1:n}" & uwsgi=$!
+setpriv --pdeathsig KILL "${@:n+1}" & glance=$!
 trap 'kill $glance $uwsgi; wait; exit 0' TERM
 wait $glance
-exit 1`, "cloud", filepath.Join(dir, "keystone")}, at(dir).Command()...)
+exit 1`, "cloud", fmt.Sprint(len(keystone))}, keystone, at(dir).Command())
 			},
 			Ready:  ready,
 			Within: time.Hour,
@@ -196,12 +130,12 @@ func ready(ctx context.Context, s *env.Site) error {
 // login gets a token of a site's own Keystone, through its agent where that runs.
 func login(ctx context.Context, s *env.Site) (string, error) {
 	request, body := "POST /v3/auth/tokens", `{"auth":{"identity":{"methods":["password"],"password":{"user":{"name":"admin","domain":{"id":"default"},"password":"`+
-		password+`"}}},"scope":{"project":{"name":"admin","domain":{"id":"default"}}}}}`
+		Password+`"}}},"scope":{"project":{"name":"admin","domain":{"id":"default"}}}}}`
 	ask := s.Request
 	if s.Agent() == nil {
 		ask = s.RequestApplication
 	}
-	a, err := ask(ctx, identity, request, body)
+	a, err := ask(ctx, Identity, request, body)
 	if err == nil && a.Status != 201 {
 		err = fmt.Errorf("log in at %s: %d %s", s.Name(), a.Status, a.Body)
 	}

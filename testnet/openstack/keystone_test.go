@@ -74,7 +74,7 @@ func tokens(t *testing.T, c cloud) {
 func otherKeys(t *testing.T, c cloud) {
 	paris, nantes := c.Site("paris"), c.Site("nantes")
 	only := c.made(t, nantes, "only at nantes")
-	if err := newKeys(filepath.Join(nantes.Config().Dir, "keystone")); err != nil {
+	if err := NewKeys(filepath.Join(nantes.Config().Dir, "keystone")); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range c.Sites() {

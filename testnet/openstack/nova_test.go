@@ -37,7 +37,7 @@ func datacenters(t *testing.T) env.Setup {
 	s := clouds(t)
 	s.Sites = []string{"dc1", "dc2"}
 	s.Application.Catalog = catalogs.OpenStack
-	s.Application.Services = map[string]int{identity: 5000, Image: 9292, compute: 8774, network: 9696}
+	s.Application.Services = map[string]int{Identity: 5000, Image: 9292, compute: 8774, network: 9696}
 	cloud, ready := s.Application.Command, s.Application.Ready
 	s.Application.Command = func(dir string) []string {
 		site, known := filepath.Base(dir), ""

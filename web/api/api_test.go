@@ -333,6 +333,16 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %v", c.scope, e)
 		}
 	}
+	// A kind that lives at one site is refused at several, as the request would be, and with the catalog's reason.
+	server := f.Site.Kind("servers", "server")
+	server.Single = "each site has its own"
+	for text, refused := range map[string]bool{"paris & nantes": true, "nantes % paris": true, "nantes": false} {
+		e := explain(`{"scope":"` + text + `","service":"servers","method":"POST","path":"/servers"}`)["errors"].([]any)
+		if is := strings.Contains(fmt.Sprint(e), "lives at one site and is not replicated: each site has its own"); is != refused {
+			t.Errorf("%s of a kind that lives at one site: %v", text, e)
+		}
+	}
+	server.Single = ""
 	for _, c := range []struct{ body, want string }{
 		{`{"scope":"paris & toulouse","service":"images","method":"POST","path":"/images"}`, "toulouse cannot be reached now"},
 		{`{"scope":"","service":"images","method":"POST","path":"/images"}`, "The request goes to the application here"},

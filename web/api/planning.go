@@ -41,6 +41,11 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 				return err
 			}
 		}
+		if ok && !read && row == nil && len(involved) > 1 && now.Mode != scope.ExactlyOne && m.Kind.Single != "" {
+			e.Errors = append(e.Errors, ScopeError{scope.TypeError, fmt.Sprintf(
+				"%s lives at one site and is not replicated: %s; name one site", m.Kind.Name, m.Kind.Single), 0})
+			return nil
+		}
 		parts := plan.PartsOf(a.names(), row, now.Alternative)
 		switch {
 		case ok && now.Mode == scope.ExactlyOne && row == nil && m.Verb != glue.VerbList:

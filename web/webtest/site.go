@@ -204,6 +204,11 @@ func (s *Site) Trim(upTo uint64) {
 	s.events = slices.DeleteFunc(s.events, func(e engine.Event) bool { return e.Seq <= upTo })
 }
 
+// Kind is one of the catalog's, to be changed before it is asked about.
+func (s *Site) Kind(service engine.ServiceName, name engine.KindName) *engine.Kind {
+	return s.kinds[service][slices.IndexFunc(s.kinds[service], func(k *engine.Kind) bool { return k.Name == name })]
+}
+
 // Show says what a site's application shows of a resource; an empty body takes it away.
 func (s *Site) Show(site, service, id, body string) {
 	s.mu.Lock()
