@@ -211,6 +211,10 @@ func (a *API) waitsAt(ctx context.Context, row engine.OperationRow) ([]string, e
 // its own attempts only. From is the site that asks.
 func (a *API) OperationDetail(ctx context.Context, id string, from engine.SiteID, site string) (OperationDetail, error) {
 	row, err := a.operationFor(ctx, id, from)
+	if at, there := a.knownThere(err, from, site); there {
+		var d OperationDetail
+		return d, a.askSite(ctx, at, http.MethodGet, "/operations/"+url.PathEscape(id)+"?site="+url.QueryEscape(string(at)), nil, &d)
+	}
 	if err != nil {
 		return OperationDetail{}, err
 	}
@@ -266,6 +270,9 @@ var Verbs = []string{"retry", "done", "drop"}
 // site shows it then.
 func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, site string) (shape.Operation, error) {
 	o, err := a.operationFor(ctx, id, from)
+	if at, there := a.knownThere(err, from, site); there {
+		return a.settleAt(ctx, id, from, verb, at)
+	}
 	if err != nil {
 		return shape.Operation{}, err
 	}
@@ -282,10 +289,7 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 		return shape.Operation{}, refuse(http.StatusUnprocessableEntity, "scope-type", "operation %s does not concern %s", id, a.names().Of(at))
 	}
 	if !here {
-		a.note(ctx, verb+" at "+a.names().Of(at), a.decider(ctx, from))
-		var v shape.Operation
-		err := a.askSite(ctx, at, http.MethodPost, "/operations/"+url.PathEscape(id)+"/"+verb+"?site="+url.QueryEscape(string(at)), nil, &v)
-		return v, err
+		return a.settleAt(ctx, id, from, verb, at)
 	}
 	by := a.decider(ctx, from)
 	a.note(ctx, verb, by)
@@ -304,6 +308,23 @@ func (a *API) Settle(ctx context.Context, id string, from engine.SiteID, verb, s
 		return shape.Operation{}, a.settledElsewhere(ctx, o, verb, fmt.Errorf("%s operation %s: %w", verb, id, err))
 	}
 	return a.Operation(ctx, id)
+}
+
+// settleAt has another site settle an operation.
+func (a *API) settleAt(ctx context.Context, id string, from engine.SiteID, verb string, at engine.SiteID) (v shape.Operation, err error) {
+	a.note(ctx, verb+" at "+a.names().Of(at), a.decider(ctx, from))
+	err = a.askSite(ctx, at, http.MethodPost, "/operations/"+url.PathEscape(id)+"/"+verb+"?site="+url.QueryEscape(string(at)), nil, &v)
+	return v, err
+}
+
+// knownThere returns the other site that a person here names for an operation which is not known here: a client's request that has had no
+// certain answer is known at the site where it runs, and nowhere else.
+func (a *API) knownThere(err error, from engine.SiteID, site string) (at engine.SiteID, there bool) {
+	if err == nil || AsRefusal(err).Status != http.StatusNotFound || from != a.Mesh.Self() || site == "" {
+		return "", false
+	}
+	at, unknown := a.names().ID(site)
+	return at, unknown == nil && at != from
 }
 
 // settledElsewhere says at which other sites an operation waits that has nothing left to decide here; any other error stays what it is.
@@ -337,14 +358,25 @@ func (a *API) operationFor(ctx context.Context, id string, from engine.SiteID) (
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return row, fmt.Errorf("look up operation %s: %w", id, err)
 	}
-	if _, ok := row.Sites[from]; err != nil || !ok && from != a.Mesh.Self() {
+	if err != nil || from != a.Mesh.Self() && !a.concerns(ctx, &row, from) {
 		old := ""
 		if until, err := a.Store.ForgottenUntil(ctx); err == nil && !until.IsZero() {
 			old = "; of those that were settled at every site by " + until.UTC().Format(time.RFC3339) + " some are forgotten"
 		}
-		return row, refuse(http.StatusNotFound, "not-found", "this site knows no operation %q%s", id, old)
+		return row, refuse(http.StatusNotFound, "not-found", "this site knows no operation %q%s; a request without a certain answer is known where it runs alone: name that site (site=SITE, --site)", id, old)
 	}
 	return row, nil
+}
+
+// concerns reports whether an operation is a site's to know of: it is to have it, or shares the resource that a client's request here, which nobody
+// else has yet, is about.
+func (a *API) concerns(ctx context.Context, row *engine.OperationRow, site engine.SiteID) bool {
+	if _, has := row.Sites[site]; has || row.Document == "" {
+		return has
+	}
+	about, err := a.Store.ResourceByDocument(ctx, row.Document)
+	_, shares := about.Sites[site]
+	return err == nil && shares
 }
 
 // teller has what operations are told with, so that one list asks for it once.

@@ -47,6 +47,9 @@ func TestQueues(t *testing.T) {
 func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 	f := served.Start(t)
 	f.Site.AddOperation(served.Operation("o", "x", engine.StateRejected))
+	open := served.Operation("open", "x", engine.StateUncertain)
+	open.Document, open.Sites = "x", map[engine.SiteID]engine.OperationStatus{}
+	f.Site.AddOperation(open)
 	f.Site.AddResource(engine.ResourceRow{Document: "x", ID: "x", Service: "images", Kind: "image", State: engine.StateConverged,
 		Sites: map[engine.SiteID]engine.ReplicaStatus{served.Nantes: {State: engine.StateConverged}}})
 	if v := f.Want(200, "POST", "/api/v1/sites/nantes/resume", `{}`); v["name"] != "nantes" || v["self"] != false {
@@ -56,6 +59,16 @@ func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 	if at := v["sites"].(map[string]any)["nantes"].(map[string]any); at["error"] != "retry" {
 		t.Errorf("nantes answered %v", v)
 	}
+	// A client's request that has had no certain answer is known where it runs alone.
+	v = f.Want(200, "POST", "/api/v1/operations/unheard-of/drop?site=nantes", "")
+	if at := v["sites"].(map[string]any)["nantes"].(map[string]any); v["id"] != "unheard-of" || at["error"] != "drop" {
+		t.Errorf("nantes answered %v", v)
+	}
+	if v := f.Want(200, "GET", "/api/v1/operations/unheard-of?site=nantes", ""); v["id"] != "unheard-of" {
+		t.Errorf("nantes shows %v", v)
+	}
+	f.Problem(404, "not-found", "name that site", "POST", "/api/v1/operations/unheard-of/drop", "")
+	f.Problem(404, "not-found", "name that site", "POST", "/api/v1/operations/unheard-of/drop?site=paris", "")
 	f.Problem(422, "unknown-site", "lyno", "POST", "/api/v1/operations/o/retry?site=lyno", "")
 	f.Problem(422, "scope-type", "does not concern toulouse", "POST", "/api/v1/operations/o/retry?site=toulouse", "")
 	f.Site.SetFault(func(method string) error {
@@ -87,6 +100,8 @@ func TestWhatIsDecidedElsewhereIsAskedThere(t *testing.T) {
 		{served.Toulouse, "/api/v1/operations/o/done", "", 404, "/problems/not-found"}, // whether it exists is not that site's to know
 		{served.Nantes, "/api/v1/operations/o/done?site=nantes", "", 508, "/problems/loop"},
 		{served.Nantes, "/api/v1/operations/o/done", "", 200, `"id":"o"`},
+		{served.Nantes, "/api/v1/operations/open/drop", "", 200, `"id":"open"`}, // it shares the resource
+		{served.Toulouse, "/api/v1/operations/open/drop", "", 404, "/problems/not-found"},
 		{"12D3KooWStranger", "/api/v1/operations/o/done", "", 403, "/problems/stranger"},
 	} {
 		if status, body := ask(c.from, c.path, c.body); status != c.status || !strings.Contains(body, c.part) {
