@@ -178,3 +178,27 @@ func TestRetryAfterIsKeptTo(t *testing.T) {
 		t.Errorf("asked again after %v", took)
 	}
 }
+
+// TestAClientIsToldToWait: a client's own request to which the application says that it is to come later is answered with just that, and nothing has
+// happened anywhere. It is said to the client: the agent asks with credentials of its own, and waits once it is told so itself.
+func TestAClientIsToldToWait(t *testing.T) {
+	m := open(t, Image, 2)
+	paris, nantes := m.Sites[0], m.Sites[1]
+	made := must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
+	converge(t, m, m.Sites...)
+	tried := nantes.App.Tried()
+	for _, r := range []engine.Request{
+		request(Image, "POST", "", `{"name":"m"}`, m.Sites...), request(Image, "PATCH", string(made.Resource), `{"name":"m"}`, m.Sites...),
+		request(Image, "POST", "", `{"name":"m"}`, paris),
+	} {
+		paris.App.Inject(Busy)
+		a := must(t, 429)(paris.Submit(t.Context(), r))
+		if a.Header.Get("Retry-After") != "1" || a.Operation != "" {
+			t.Errorf("%s is answered %v, operation %q", r.Method, a.Header, a.Operation)
+		}
+	}
+	converge(t, m, m.Sites...)
+	if n := nantes.App.Tried(); n != tried {
+		t.Errorf("nantes was asked %d times for what has not happened", n-tried)
+	}
+}
