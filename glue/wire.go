@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -17,8 +18,12 @@ import (
 // errStale: the application had closed a connection before a request was to go over it. Nothing was sent.
 var errStale = errors.New("the application had closed the connection")
 
-// fewEnds is how many connections in a row an application has to end after its answer, none of them used twice, to count as one that does so always.
+// fewEnds is how many connections in a row an application has to end at once after its answer, none of them used twice, to count as one that does
+// so always.
 const fewEnds = 2
+
+// atOnce is how soon after its answer an application that ends each connection has done so. What ends later was idle for too long.
+const atOnce = time.Second
 
 // wire is a connection to the application that knows whether anything was sent over it.
 type wire struct {
@@ -26,6 +31,7 @@ type wire struct {
 	raw   syscall.RawConn // nil where there is none, as in simulations
 	wrote atomic.Int64
 	again atomic.Bool   // a request is to go over it that is not its first, and has not begun to
+	heard atomic.Int64  // when something was last read, in nanoseconds
 	ends  *atomic.Int32 // of the upstream
 }
 
@@ -38,7 +44,11 @@ func (u *upstream) wire(c net.Conn) net.Conn {
 }
 
 func (w *wire) Read(b []byte) (n int, err error) {
-	if n, err = w.Conn.Read(b); n == 0 && errors.Is(err, io.EOF) {
+	n, err = w.Conn.Read(b)
+	switch now := time.Now(); {
+	case n > 0:
+		w.heard.Store(now.UnixNano())
+	case errors.Is(err, io.EOF) && now.Sub(time.Unix(0, w.heard.Load())) < atOnce:
 		w.ends.Add(1)
 	}
 	return n, err

@@ -160,3 +160,27 @@ func TestWritesHaveTheirOwnConnectionsWhereNoneIsKept(t *testing.T) {
 		t.Error("an application that keeps connections is taken for one that does not")
 	}
 }
+
+// An application that ends connections which were idle for long keeps those in use.
+func TestAnIdleConnectionMayEnd(t *testing.T) {
+	for _, c := range []struct {
+		ago  time.Duration
+		want int32
+	}{{0, 1}, {time.Minute, 0}} {
+		here, there := net.Pipe()
+		var up upstream
+		w := up.wire(here)
+		go func() {
+			_, _ = io.WriteString(there, "x")
+			there.Close()
+		}()
+		b := make([]byte, 1)
+		if _, err := w.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		w.(*wire).heard.Store(time.Now().Add(-c.ago).UnixNano())
+		if _, err := w.Read(b); !errors.Is(err, io.EOF) || up.ends.Load() != c.want {
+			t.Errorf("%v after its answer an end is %v, %d of those that count, want %d", c.ago, err, up.ends.Load(), c.want)
+		}
+	}
+}
