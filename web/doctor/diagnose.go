@@ -200,7 +200,7 @@ func (m *Mesh) hindered(p *Pair, from, to Site, w *Way) {
 	outside := m.outside(to)
 	switch {
 	case by[engine.TryTurnedAway] != nil:
-		p.because(CauseTurnedAway, fmt.Sprintf("look at %s with skerry sites: has it %s, and is its clock right? It may have been removed there, or not be known yet", to.Name, from.Name),
+		p.because(CauseTurnedAway, fmt.Sprintf("look at %s with skerry sites: has it %s, and is its clock right? It may have been removed there, not be known yet, or be cut off for a trial (skerry demo cut)", to.Name, from.Name),
 			"the agent of %s closes each connection of %s: it does not take it for a member", to.Name, from.Name)
 	case by[engine.TryOtherVersion] != nil:
 		p.because(CauseVersion, fmt.Sprintf("bring both to one version: %s has %s, %s has %s", from.Name, from.Version, to.Name, to.Version),
