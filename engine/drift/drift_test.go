@@ -108,3 +108,44 @@ func TestWhatIsNotFoundIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+// TestADeletionThatFoundNothingIsSentAgainForTheSameObject: once, and only where the application chooses identifiers and shows what it showed last.
+func TestADeletionThatFoundNothingIsSentAgainForTheSameObject(t *testing.T) {
+	for name, c := range map[string]struct {
+		status      int
+		natural     bool
+		shows       string
+		again, sent bool
+	}{
+		"it shows the same":             {404, false, `{"size":1}`, false, true},
+		"it is gone for good, it said":  {410, false, `{"size":1}`, false, true},
+		"it shows something else":       {404, false, `{"size":2}`, false, false},
+		"somebody may have chosen that": {404, true, `{"size":1}`, false, false},
+		"it has been sent again":        {404, false, `{"size":1}`, true, false},
+		"it was accepted":               {204, false, `{"size":1}`, false, false},
+	} {
+		v := boxOf(t, nil)
+		if !c.natural {
+			v.Kind.ID = engine.IDRule{From: engine.IDFromBody, At: "/id"}
+		}
+		seen := engine.Reply{Status: 200, Body: []byte(`{"size":1}`)}
+		v.Me.Shown, _ = observe(v, seen, seen, nil)
+		v.AddOperation(&engine.Operation{ID: "gone", Type: engine.TypeDelete, Line: "paris", Origin: "paris", Number: 2, Time: 2, Edit: &engine.Edit{}})
+		v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 2}, ""
+		if c.again {
+			v.Mine.Going = &view.Going{By: "gone", Again: true}
+		}
+		Leave(v, "blue", "gone", engine.Reply{Status: c.status}, began)
+		if first := GoesFirst(v, time.Second); first.After(began) != (c.status != 204) {
+			t.Errorf("%s: it looks at %s", name, first)
+		}
+		now := engine.Reply{Status: 200, Body: []byte(c.shows)}
+		if sent := Resend(v, now, now); sent != c.sent {
+			t.Errorf("%s: it is sent again: %t", name, sent)
+		}
+	}
+	v := boxOf(t, nil)
+	if Leave(v, "blue", "made", engine.Reply{Status: 404}, began); v.Mine.Going != nil {
+		t.Error("what an object that yields its name is not found for is looked at")
+	}
+}

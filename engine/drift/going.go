@@ -15,14 +15,68 @@ const GoesWithin = 5 * time.Minute
 // longestGoing bounds the wait between two looks at an object that is to go.
 const longestGoing = 30 * time.Second
 
-// Leave takes in that the application has accepted the deletion of its object: whether that is gone is to be seen. What it says is not
-// there needs no look.
+// Leave takes in that the application has accepted the deletion of its object, or has not found it: whether it is gone is to be seen. A router
+// that has lost its way does not find anything.
 func Leave(v *view.View, local engine.LocalID, by engine.OperationID, reply engine.Reply, at time.Time) {
-	if local == "" || reply.Status/100 != 2 {
+	g := &view.Going{Local: local, By: by, Status: reply.Status, Since: at.UnixMicro()}
+	if local == "" || !g.Accepted() && (!reply.Gone() || deletion(v, by) == nil) {
 		return
 	}
-	v.Mine.Going = &view.Going{Local: local, By: by, Status: reply.Status, Since: at.UnixMicro()}
+	if was := v.Mine.Going; !g.Accepted() {
+		if g.Again = was != nil && was.By == by && was.Again; v.Me.Shown != nil {
+			g.Shown = v.Me.Shown.Hash
+		}
+	}
+	v.Mine.Going = g
 	v.Changed()
+}
+
+// deletion is the operation that has deleted an object, nil where it is none or not known any more.
+func deletion(v *view.View, by engine.OperationID) *engine.Operation {
+	if o := v.History.Get(by); o != nil && o.Type == engine.TypeDelete {
+		return o
+	}
+	return nil
+}
+
+// GoesFirst is when to look at the earliest: at once, or where the application has not found the object, once a router has found its way again.
+func GoesFirst(v *view.View, after time.Duration) time.Time {
+	if g := v.Mine.Going; !g.Accepted() {
+		return engine.Time(g.Since).Add(lostFor(after))
+	}
+	return time.Time{}
+}
+
+// Resend has the deletion sent once more of an object that the application had not found and shows after all, and reports whether it does. It has
+// to be that object: an application that chooses identifiers itself shows under this one what it showed last. Where clients choose them, somebody
+// may have made another, and a person is asked.
+func Resend(v *view.View, presented, reply engine.Reply) bool {
+	g := v.Mine.Going
+	if g.Accepted() || g.Again || g.Shown == "" || v.Kind.Natural() || v.Mine.Local != "" || v.Exists() || deletion(v, g.By) == nil {
+		return false
+	}
+	if now, err := observe(v, presented, reply, nil); err != nil || now.Hash != g.Shown {
+		return false
+	}
+	g.Again = true
+	v.Unsay(engine.WaitDeleting)
+	v.Became(g.By, engine.Outcome{State: engine.StatePending, Again: true})
+	return true
+}
+
+// Resends reports whether the deletion is being sent once more.
+func Resends(v *view.View) bool {
+	g := v.Mine.Going
+	return g != nil && g.Again && v.Mine.Local == g.Local && v.Mine.Outcomes[g.By].State == engine.StatePending
+}
+
+// Overdue reports whether a person is to be asked about an object that is not known to be gone. Of one that the application has not found nobody is
+// asked before it shows one.
+func Overdue(v *view.View, reply engine.Reply, err error, at time.Time) bool {
+	if g := v.Mine.Going; g.Accepted() {
+		return at.Sub(engine.Time(g.Since)) >= GoesWithin
+	}
+	return err == nil && reply.Status/100 == 2
 }
 
 // Left forgets the object that was to go.
@@ -43,8 +97,15 @@ func IsGone(v *view.View, reply engine.Reply, err error) bool {
 
 func stillThere(v *view.View, reply engine.Reply, err error) string {
 	accepted := fmt.Sprintf("the application has accepted the deletion (status %d), and ", v.Mine.Going.Status)
-	if err == nil && reply.Status/100 == 2 {
+	there := err == nil && reply.Status/100 == 2
+	if !v.Mine.Going.Accepted() {
+		accepted = fmt.Sprintf("the application has not found the object that was to be deleted (status %d), and ", v.Mine.Going.Status)
+	}
+	switch {
+	case there && v.Mine.Going.Accepted():
 		return accepted + "the object is still there"
+	case there:
+		return accepted + "shows one of that identifier now, which may be another: retry deletes it, done and drop leave it"
 	}
 	return accepted + "does not tell whether the object is gone: " + plan.Tell(reply, err)
 }
@@ -53,8 +114,7 @@ func stillThere(v *view.View, reply engine.Reply, err error) string {
 // calls the object, empty where there is nothing to be asked.
 func Stays(v *view.View) engine.LocalID {
 	g := v.Mine.Going
-	o := v.History.Get(g.By)
-	if o == nil || o.Type != engine.TypeDelete || v.Mine.Local != "" || v.Exists() {
+	if deletion(v, g.By) == nil || v.Mine.Local != "" || v.Exists() {
 		return ""
 	}
 	why := "accepted with status " + fmt.Sprint(g.Status) + ", and not done"
@@ -74,6 +134,11 @@ func Asked(v *view.View) bool {
 	}
 	out := v.Mine.Outcomes[g.By]
 	return out.State == engine.StateRejected && !out.Dropped
+}
+
+// Decidable reports whether a person can decide about the object that was to go.
+func Decidable(v *view.View) bool {
+	return v.Mine.Going.Accepted() || Asked(v) || v.Me.Wait(engine.WaitDeleting) != nil
 }
 
 // GoesOn is how long to wait for the look after so many that have found the object there.

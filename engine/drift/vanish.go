@@ -27,8 +27,11 @@ func (w *Watch) lost(v *view.View, gone bool, at time.Time) bool {
 		v.Mine.GoneSince = at.UnixMicro()
 		v.Changed()
 	}
-	return at.Sub(engine.Time(v.Mine.GoneSince)) >= min(Firm*60*w.After, longestLost)
+	return at.Sub(engine.Time(v.Mine.GoneSince)) >= lostFor(w.After)
 }
+
+// lostFor is how long an object must not be found.
+func lostFor(after time.Duration) time.Duration { return min(Firm*60*after, longestLost) }
 
 // Believe takes in that a read has not found the object, and reports whether it counts as gone: it has been gone for a while, it was there, and
 // the service, which bounds tells of, may have it made anew, or shows others where it ends by itself. Else it is tried again, and a person is asked

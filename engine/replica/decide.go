@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/decide"
+	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/flight"
 )
 
@@ -69,7 +70,7 @@ func (r *Replica) decide(d *Decide) {
 	var orders *decide.Orders
 	var err error
 	decided := r.Mine.Going // a person decides about it before anybody is asked
-	if decided != nil && decided.By != d.Operation || d.What != VerbRetry && d.What != VerbDone && d.What != VerbDrop {
+	if decided != nil && decided.By != d.Operation || !drift.Decidable(r.View) || d.What != VerbRetry && d.What != VerbDone && d.What != VerbDrop {
 		decided = nil
 	}
 	if decided != nil {

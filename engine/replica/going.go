@@ -18,11 +18,15 @@ type going struct {
 
 // watchGoing looks at the object that is to go, or says when.
 func watchGoing(r *Replica) {
-	if r.Mine.Going != nil && r.Mine.Local != "" && !drift.Asked(r.View) { // it has an object again
-		r.wentAway()
-	}
-	if r.Mine.Going == nil || r.going.token != 0 {
+	if r.Mine.Going == nil || r.going.token != 0 || drift.Resends(r.View) {
 		return
+	}
+	if r.Mine.Local != "" && !drift.Asked(r.View) { // it has an object again
+		r.wentAway()
+		return
+	}
+	if first := drift.GoesFirst(r.View, r.limits.LookAfter); r.going.at.Before(first) {
+		r.going.at = first
 	}
 	if now := r.env.Now(); now.Before(r.going.at) || !r.env.Reads(r.Kind) {
 		if !now.Before(r.going.at) {
@@ -33,7 +37,7 @@ func watchGoing(r *Replica) {
 	}
 	r.tokens++
 	c := r.readCall(r.Mine.Going.Local)
-	c.Token, c.Present, r.going.token = r.tokens, false, r.tokens
+	c.Token, c.Present, r.going.token = r.tokens, !r.Mine.Going.Accepted(), r.tokens
 	r.out.Calls = append(r.out.Calls, c)
 }
 
@@ -45,7 +49,9 @@ func goingOn(r *Replica, in *Answered) {
 	}
 	rivals := r.env.Rivals(r.Kind, r.About.Key, r.Document)
 	asked := drift.Asked(r.View)
-	if (r.Kind.Natural() && view.AnyThere(rivals)) || drift.IsGone(r.View, in.Reply, in.Err) {
+	whose := r.env.Meta(r.Kind, r.Mine.Going.Local)
+	theirs := whose != "" && whose != r.About.Key || r.Kind.Natural() && view.AnyThere(rivals)
+	if theirs || drift.IsGone(r.View, in.Reply, in.Err) {
 		if asked {
 			r.Became(r.Mine.Going.By, engine.Outcome{State: engine.StateApplied, Status: r.Mine.Going.Status})
 			r.setLocal("")
@@ -57,9 +63,15 @@ func goingOn(r *Replica, in *Answered) {
 		return
 	}
 	now := r.env.Now()
-	if asked {
+	switch {
+	case asked:
 		r.Unsay(engine.WaitDeleting) // the conflict tells
-	} else if now.Sub(engine.Time(r.Mine.Going.Since)) >= drift.GoesWithin {
+	case drift.Resend(r.View, in.Presented, in.Reply):
+		r.setLocal(r.Mine.Going.Local)
+		r.goes()
+		r.going = going{}
+		return
+	case drift.Overdue(r.View, in.Reply, in.Err, now):
 		r.stays()
 	}
 	r.going.at = now.Add(drift.GoesOn(r.limits.LookAfter, r.going.tries))

@@ -34,7 +34,7 @@ func (r *work) holds(now time.Time, standing plan.Standing, step plan.Step) bool
 		r.wake(now.Add(r.limits.RetryMin))
 		return true
 	}
-	if g := r.Mine.Going; g != nil && r.Kind.Natural() && step.Makes() {
+	if g := r.Mine.Going; g.Accepted() && r.Kind.Natural() && step.Makes() {
 		r.Halt(&engine.Wait{Since: g.Since, Reason: "the object that was deleted is not gone yet"})
 		return true // it is looked at
 	}

@@ -121,7 +121,7 @@ func goes(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) {
 		why := ""
 		if w := v.At(s).Wait(engine.WaitDeleting); w != nil {
 			why = waitWords(w)
-		} else if g := v.Mine.Going; s == v.Self && g != nil && v.Mine.Local == "" {
+		} else if g := v.Mine.Going; s == v.Self && g.Accepted() && v.Mine.Local == "" {
 			why = fmt.Sprintf("the application has accepted the deletion (status %d); whether the object is gone is being looked at", g.Status)
 		}
 		if why == "" {

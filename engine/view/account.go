@@ -49,7 +49,7 @@ type Mine struct {
 	Word uint64 `cbor:"9,keyasint,omitempty"`
 	// Was is what the object was called before the site joins anew: until it has, no other resource takes that object for its own.
 	Was engine.LocalID `cbor:"10,keyasint,omitempty"`
-	// Going is an object whose deletion the application has accepted and that is not known to be gone; nil: there is none.
+	// Going is an object that was deleted and is not known to be gone; nil: there is none.
 	Going *Going `cbor:"11,keyasint,omitempty"`
 	// Seen says that the application has shown the object, GoneSince since when reads have not found it; zero: the last one has.
 	Seen      bool  `cbor:"12,keyasint,omitempty"`
@@ -60,14 +60,20 @@ type Mine struct {
 	Ending bool `cbor:"15,keyasint,omitempty"`
 }
 
-// Going is an object whose deletion the application has accepted and that is not known to be gone.
+// Going is an object whose deletion the application has accepted, or answered with 404 or 410, and that is not known to be gone.
 type Going struct {
 	Local engine.LocalID `cbor:"1,keyasint"`
 	// By is the operation that has deleted it, Status what the application answered, Since when.
 	By     engine.OperationID `cbor:"2,keyasint"`
 	Status int                `cbor:"3,keyasint,omitempty"`
 	Since  int64              `cbor:"4,keyasint"`
+	// Shown is the hash of what the application showed last, Again says that the deletion is sent once more. Both are of one that it has not found.
+	Shown string `cbor:"5,keyasint,omitempty"`
+	Again bool   `cbor:"6,keyasint,omitempty"`
 }
+
+// Accepted reports whether there is an object whose deletion the application has accepted. One that it has not found (404) keeps nobody waiting.
+func (g *Going) Accepted() bool { return g != nil && g.Status/100 == 2 }
 
 // Undone is what is kept of an operation that is to be taken back, with the line that it was in.
 type Undone struct {

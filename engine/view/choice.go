@@ -74,7 +74,7 @@ func (c Claim) There() bool { return c.Object || c.Maybe }
 
 // Claim is that of the resource. Maybe says that a request that may have made its object has had no certain answer.
 func (v *View) Claim(maybe bool) Claim {
-	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil, Going: v.Mine.Going != nil}
+	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil, Going: v.Mine.Going.Accepted()}
 	if v.Part(v.Self) == PartMember && !v.Standing(v.Self).Dropped {
 		c.Born = v.History.Born(merge.Any)
 	}
