@@ -136,7 +136,7 @@ func TestADeletionThatFoundNothingIsSentAgainForTheSameObject(t *testing.T) {
 			v.Mine.Going = &view.Going{By: "gone", Again: true}
 		}
 		Leave(v, "blue", "gone", engine.Reply{Status: c.status}, began)
-		if first := GoesFirst(v, time.Second); first.After(began) != (c.status != 204) {
+		if first := GoesFirst(v, began, time.Second); first.After(began) != (c.status != 204) {
 			t.Errorf("%s: it looks at %s", name, first)
 		}
 		now := engine.Reply{Status: 200, Body: []byte(c.shows)}

@@ -39,12 +39,17 @@ func deletion(v *view.View, by engine.OperationID) *engine.Operation {
 	return nil
 }
 
-// GoesFirst is when to look at the earliest: at once, or where the application has not found the object, once a router has found its way again.
-func GoesFirst(v *view.View, after time.Duration) time.Time {
-	if g := v.Mine.Going; !g.Accepted() {
-		return engine.Time(g.Since).Add(lostFor(after))
+// GoesFirst is when to look first: at once, or where the application has not found the object, once a router has found its way again. A clock that
+// was set back puts that off by no more than a router may take.
+func GoesFirst(v *view.View, now time.Time, after time.Duration) time.Time {
+	g := v.Mine.Going
+	if g.Accepted() {
+		return now
 	}
-	return time.Time{}
+	if since := engine.Time(g.Since); since.Before(now) {
+		now = since
+	}
+	return now.Add(lostFor(after))
 }
 
 // Resend has the deletion sent once more of an object that the application had not found and shows after all, and reports whether it does. It has

@@ -25,8 +25,8 @@ func watchGoing(r *Replica) {
 		r.wentAway()
 		return
 	}
-	if first := drift.GoesFirst(r.View, r.limits.LookAfter); r.going.at.Before(first) {
-		r.going.at = first
+	if r.going.at.IsZero() {
+		r.going.at = drift.GoesFirst(r.View, r.env.Now(), r.limits.LookAfter)
 	}
 	if now := r.env.Now(); now.Before(r.going.at) || !r.env.Reads(r.Kind) {
 		if !now.Before(r.going.at) {
