@@ -79,7 +79,8 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 	if v.Mine.Lacking != "" {
 		worsen(v, &row, v.Self, engine.StateDegraded, v.Mine.Lacking)
 	}
-	if row.Local == "" && !exists && (row.State.Past() || row.GoneAt(v.Self)) && !v.Kind.Natural() {
+	// What a deleted object was called is kept. Where nobody has any operation of the resource the object was not deleted: it is nobody's.
+	if row.Local == "" && !exists && !v.Blank() && (row.State.Past() || row.GoneAt(v.Self)) && !v.Kind.Natural() {
 		row.Local = v.Said[v.Self].Local
 	}
 	return row

@@ -66,6 +66,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"what was issued twice brought an array into disorder once a checkpoint stood for it":             {68007418, 1, 0, ""},
 		"what lay in a container was told of as there after that was made anew":                           {68001463, 1, 0, ""},
 		"a site that joined anew waited for the word of sites that had nothing to say":                    {68006656, 1, 0, ""},
+		"an object that was nobody's any more was called what is deleted":                                 {68031079, 1, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
