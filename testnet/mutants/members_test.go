@@ -7,6 +7,10 @@ func ofMembers() []mutant {
 		{"a member opens what streams it likes", []edit{
 			{"p2p/link.go", "if l.streams[id] == most {", "if false && l.streams[id] == most {"},
 		}, "p2p", "TestStreamsOfAMemberAreBounded"},
+		// Who tells one site alone of a time years ahead has it date its writes there.
+		{"members that lie set a site's clock", []edit{
+			{"p2p/clock.go", "len(near) > 0 || !most {", "!most {"},
+		}, "p2p", "TestInvariantLiarsLeadNobodyAstray"},
 		{"letters are taken in without a bound", []edit{
 			{"p2p/intake.go", "letters: make(chan struct{}, lettersInFlight)", "letters: make(chan struct{}, 1<<20)"},
 		}, "p2p", "TestLettersInFlight"},
