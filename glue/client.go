@@ -21,33 +21,6 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// Upstream is this site's instance of one service of the application.
-type Upstream struct {
-	Service engine.ServiceName
-	// URL is absolute, http or https; its path, if any, comes before the path of every request.
-	URL *url.URL
-	// TLS is for https; nil trusts the system's authorities.
-	TLS *tls.Config
-	// Front is how to speak TLS where the agent says who makes a request and is believed by its certificate, if the dialect is an
-	// Asserter; nil: it is not.
-	Front *tls.Config
-	// UserHeader is the header by which the application believes the agent who makes a request, where there is no dialect; empty: it does not.
-	UserHeader UserHeader
-	// Credentials gives the headers that the agent sends with operations of other sites. Nil: none. It is called for
-	// each such request, so that a renewed token counts at once.
-	Credentials func() (http.Header, error)
-	// Kinds are those of the catalog.
-	Kinds []*engine.Kind
-	// Dialect is what there is to know of its API beyond the catalog; nil for nothing.
-	Dialect Dialect
-	// Refuser writes refusals where there is no dialect; nil: they are problems.
-	Refuser Refuser
-	// Describes reports whether the answer to a read of a path says what the application is able to do, where there is no dialect; nil: none.
-	Describes func(path string) bool
-	// Paths and Headers are the catalog's (Service), and what the service's glue knows of headers.
-	Paths, Headers []string
-}
-
 // ClientConfig is what a Client is made of.
 type ClientConfig struct {
 	Upstreams []Upstream
@@ -85,32 +58,6 @@ type Client struct {
 	prefixes map[string]string
 }
 
-type upstream struct {
-	Upstream
-	transport *http.Transport
-	// once does not keep connections; ends counts those that the application has ended since one was used twice.
-	once *http.Transport
-	ends atomic.Int32
-	// streams speaks HTTP/2, for what speaks nothing else.
-	streams *http.Transport
-	// front has the certificate by which the agent is believed who makes a request; nil without one.
-	front    *http.Transport
-	asserter Asserter
-	askers   askers
-}
-
-// RoundTrip implements http.RoundTripper. What says nothing of who asks goes without the agent's certificate, so that what its own
-// credentials say counts.
-func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") && r.ProtoMajor == 2 {
-		return u.streams.RoundTrip(r)
-	}
-	if u.front != nil && u.asserter.Asserted(r.Header) != "" {
-		return u.over(u.front, r)
-	}
-	return u.over(u.transport, r)
-}
-
 var _ engine.Application = (*Client)(nil)
 
 // NewClient returns a client for the services of one site. It opens no connection.
@@ -140,47 +87,10 @@ func NewClient(c ClientConfig) (*Client, error) {
 		if client.upstreams[u.Service] != nil {
 			return nil, fmt.Errorf("service %s has two upstreams", u.Service)
 		}
-		up := &upstream{Upstream: u, streams: newTransport(u.TLS, c)}
-		wired := c
-		wired.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := c.Dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return up.wire(conn), nil
-		}
-		up.transport, up.once = newTransport(u.TLS, wired), newTransport(u.TLS, wired)
-		up.once.DisableKeepAlives = true
-		up.streams.Protocols = new(http.Protocols)
-		up.streams.Protocols.SetHTTP2(true)
-		up.streams.Protocols.SetUnencryptedHTTP2(true)
-		if up.asserter, _ = u.Dialect.(Asserter); up.asserter != nil && u.Front != nil {
-			up.front = newTransport(u.Front, wired)
-		}
-		if u.UserHeader != "" {
-			up.asserter = u.UserHeader
-		}
-		client.upstreams[u.Service] = up
+		client.upstreams[u.Service] = newUpstream(u, c)
 		client.Learn(u.Service, u.Kinds)
 	}
 	return client, nil
-}
-
-func newTransport(t *tls.Config, c ClientConfig) *http.Transport {
-	return &http.Transport{
-		DialContext:           c.Dial,
-		TLSClientConfig:       t,
-		TLSHandshakeTimeout:   dialing,
-		MaxIdleConns:          0, // bounded by host, and there is one
-		MaxIdleConnsPerHost:   256,
-		ResponseHeaderTimeout: c.HeaderTimeout,
-		ExpectContinueTimeout: c.ContinueTimeout,
-		// Many application servers close what was idle for 2 to 5 s. Closing first means that no request
-		// meets a connection at the moment when the other side gives it up, which would leave its outcome unknown.
-		IdleConnTimeout:        1500 * time.Millisecond,
-		DisableCompression:     true, // bytes are the application's
-		MaxResponseHeaderBytes: 1 << 20,
-	}
 }
 
 // Use hands in the translation of identifiers. It must be called once, before any request: the engine that
@@ -453,22 +363,6 @@ func sendable(call engine.Call) error {
 	return nil
 }
 
-// account returns what a request is sent with: the caller's credentials, or the agent's own in the place of nil. A caller who has
-// shown none gets none.
-func (u *upstream) account(caller *engine.Credentials) (http.Header, error) {
-	if caller != nil {
-		return caller.Header, nil
-	}
-	if u.Credentials == nil {
-		return nil, nil
-	}
-	header, err := u.Credentials()
-	if err != nil {
-		return nil, fmt.Errorf("%w: read the credentials of service %s: %w", engine.ErrUnreachable, u.Service, err)
-	}
-	return header, nil
-}
-
 // looksInto reports whether a large body is JSON that is looked into: the identifiers in it may have to be others here.
 func looksInto(call engine.Call, header http.Header) bool {
 	return call.Length >= 0 && call.Length <= engine.MaxLooked && isJSON(header)
@@ -530,20 +424,6 @@ func (c *Client) localOf(call engine.Call, r engine.Reply) engine.LocalID {
 	return ""
 }
 
-// Target returns the URL of a request to an upstream whose path and query are sent byte for byte. The path is escaped.
-func Target(up *url.URL, path, query string) *url.URL {
-	path = strings.TrimSuffix(up.EscapedPath(), "/") + path
-	u := &url.URL{Scheme: up.Scheme, Host: up.Host, RawQuery: query}
-	if strings.HasPrefix(path, "//") {
-		// An opaque part that begins like this would be taken for a host.
-		u.RawPath = path
-		u.Path, _ = url.PathUnescape(path)
-		return u
-	}
-	u.Opaque = path
-	return u
-}
-
 // SetKey sends an Idempotency-Key. Its name is written in lower case on purpose: net/http takes a request with the
 // canonical name for one that it may send again by itself, which only the engine decides.
 func SetKey(h http.Header, key string) {
@@ -583,10 +463,4 @@ func StripAgent(h http.Header) {
 	}
 	delete(h, "Scope")
 	delete(h, "X-Scope")
-}
-
-// Unreachable reports whether err, from the RoundTripper of Upstream, means that no connection was made.
-func Unreachable(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, engine.ErrUnreachable) || (errors.As(err, &op) && op.Op == "dial")
 }

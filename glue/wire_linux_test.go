@@ -119,21 +119,40 @@ func TestDoSendsNothingOverWhatHasEnded(t *testing.T) {
 	}
 }
 
+// givenUp is a connection that tells once its user closes it.
+type givenUp struct {
+	net.Conn
+	told chan<- struct{}
+	once sync.Once
+}
+
+func (g *givenUp) Close() error {
+	g.once.Do(func() { g.told <- struct{}{} })
+	return g.Conn.Close()
+}
+
 // What changes something has a connection of its own where the application ends each without saying so: it may be about to.
 func TestWritesHaveTheirOwnConnectionsWhereNoneIsKept(t *testing.T) {
 	at, got := closing(t)
-	c := testClient(t, at, at, table{})
-	up := c.upstreams[image.Service]
-	for n := int32(1); n <= fewEnds; n++ {
+	base, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := make(chan struct{}, 2*fewEnds)
+	c, err := NewClient(ClientConfig{Upstreams: []Upstream{{Service: image.Service, URL: base, Kinds: testKinds()}}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return &givenUp{Conn: conn, told: given}, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdle)
+	c.Use(table{})
+	for range fewEnds {
 		if _, err := c.Do(t.Context(), engine.Call{Kind: image, Method: http.MethodGet, Path: "/images"}); err != nil {
 			t.Fatal(err)
 		}
-		for up.ends.Load() < n { // until the client has heard of the end
-			if t.Context().Err() != nil {
-				t.Fatal("it never hears of the end")
-			}
-			time.Sleep(time.Millisecond)
-		}
+		<-given // the client has heard of the end
 	}
 	if _, err := c.Do(t.Context(), engine.Call{Kind: image, Method: http.MethodPost, Path: "/images"}); err != nil {
 		t.Fatal(err)
@@ -146,7 +165,7 @@ func TestWritesHaveTheirOwnConnectionsWhereNoneIsKept(t *testing.T) {
 	// One that keeps them gets everything over those that it has.
 	keeping, log := application(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
 	c = testClient(t, keeping, keeping, table{})
-	up = c.upstreams[image.Service]
+	up := c.upstreams[image.Service]
 	up.ends.Store(fewEnds)
 	for !up.keeps() { // until one was used twice
 		if _, err := c.Do(t.Context(), engine.Call{Kind: image, Method: http.MethodGet, Path: "/images"}); err != nil {

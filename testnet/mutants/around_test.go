@@ -109,7 +109,7 @@ func serving() []mutant {
 	return []mutant{
 		// Who shows nothing acts as the agent.
 		{"the agent's credentials are lent", []edit{
-			{"glue/client.go", "if caller != nil {\n\t\treturn caller.Header, nil", "if caller != nil && len(caller.Header) > 0 {\n\t\treturn caller.Header, nil"},
+			{"glue/upstream.go", "if caller != nil {\n\t\treturn caller.Header, nil", "if caller != nil && len(caller.Header) > 0 {\n\t\treturn caller.Header, nil"},
 		}, "glue", "TestNobodyIsLentTheAgentsCredentials"},
 		// An application that would not repeat a request does.
 		{"the idempotency key is not sent", []edit{
