@@ -93,6 +93,7 @@ var confined = []struct {
 	{"golang.org/x/crypto/argon2", []string{"web/auth"}, "what a password costs is decided in one place"},
 	{"golang.org/x/term", []string{"cmd/skerry"}, "only the command line has a terminal"},
 	{"github.com/prometheus", []string{"web", "cmd/agent"}, "metrics are one more view of what the engine tells; the agent hands the registry in"},
+	{"go.opentelemetry.io", []string{"web/traces"}, "how traces are made and told is decided in one place"},
 	{"go.yaml.in/yaml", []string{"glue/strictyaml", "glue/draft", "glue/kubernetes", "web/webtest/served"}, "every file that people write for us is read strictly, with all problems at once; " +
 		"documents of applications are read as they are"},
 	{"github.com/alecthomas/kong", []string{"cmd"}, "flags are the command line's; what runs is handed its values"},

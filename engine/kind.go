@@ -83,7 +83,8 @@ type Content struct {
 	Busy   []json.RawMessage
 }
 
-// Settling is the field in which an application shows how far it has come with an object, and the values, in compact form, that it ends with.
+// Settling is the field in which an application shows how far it has come with an object, and the values, in compact form, that it ends with. With
+// no values it is a field that is there while the application is about to take the object away.
 type Settling struct {
 	At Pointer
 	In []json.RawMessage

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -32,6 +33,11 @@ type RecordKey struct {
 	// About is a site, a zone, the place of an invitation among its author's, or the place of a list of authorities among all;
 	// empty for RecordMesh, RecordSite and RecordBulletin.
 	About string `cbor:"2,keyasint,omitempty"`
+}
+
+// Compare orders keys by kind.
+func (k RecordKey) Compare(other RecordKey) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.About, other.About))
 }
 
 // RecordKind is a kind of record.

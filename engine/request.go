@@ -19,9 +19,11 @@ type Body interface {
 type Request struct {
 	// Operation is its identifier, when another site gave it one already; empty otherwise.
 	Operation OperationID
-	Kind      *Kind
-	Type      Type
-	Method    string
+	// Proposed is what its identifier is to be where it gets one here; empty: any.
+	Proposed OperationID `json:"-"`
+	Kind     *Kind
+	Type     Type
+	Method   string
 	// Path has {id} in place of the identifier of the resource, Target is that identifier as the client wrote it:
 	// a meta-identifier or this site's own. Empty for a create whose identifier the application assigns.
 	Path   string

@@ -54,6 +54,8 @@ type Batch struct {
 	Events    []Event
 	// Mesh are records of the mesh, in place of older ones with the same key.
 	Mesh []SignedRecord
+	// MeshDropped are records of the mesh that are not to be kept any more.
+	MeshDropped []SignedRecord
 	// Told, unless nil, is called before the batch is durable, and tells somebody of it: from then on whoever looks for what the batch is
 	// about waits for it.
 	Told func()
@@ -93,6 +95,8 @@ type Store interface {
 	// living one, else the newest that is past.
 	ResourceByID(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (ResourceRow, error)
 	ResourceByLocal(ctx context.Context, service ServiceName, kind KindName, id LocalID) (ResourceRow, error)
+	// KnownLocally returns those of many identifiers for which ResourceByLocal finds something.
+	KnownLocally(ctx context.Context, service ServiceName, kind KindName, ids []LocalID) (map[LocalID]bool, error)
 	ResourceByDocument(ctx context.Context, id DocumentID) (ResourceRow, error)
 	// Names lists the documents of collaboration ExactlyOne for a name.
 	Names(ctx context.Context, service ServiceName, kind KindName, id ResourceID) ([]DocumentID, error)

@@ -53,6 +53,11 @@ func (w *writer) batch(b *engine.Batch) (firstEvent uint64, err error) {
 			return 0, fmt.Errorf("record of %s: %w", b.Mesh[i].Author, err)
 		}
 	}
+	for i := range b.MeshDropped {
+		if err := w.dropMesh(&b.MeshDropped[i]); err != nil {
+			return 0, fmt.Errorf("record of %s: %w", b.MeshDropped[i].Author, err)
+		}
+	}
 	return w.events.add(b.Events), nil
 }
 

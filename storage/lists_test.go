@@ -384,6 +384,17 @@ func TestResourceFilters(t *testing.T) {
 	_, err3 := s.ResourceByLocal(t.Context(), "images", "image", "unseen")
 	_, err4 := s.ResourceByDocument(t.Context(), document("d5"))
 	_, err5 := s.ResourceByID(t.Context(), "none", "image", "debian")
+	kinds := map[engine.ServiceName]engine.KindName{"servers": "server", "images": "image", "none": "image"}
+	ids := []engine.LocalID{"7", "unseen", "debian", "", "9", "web", "é\n\"", "d1"}
+	for service, kind := range kinds {
+		known, err := s.KnownLocally(t.Context(), service, kind, ids)
+		for _, id := range ids {
+			_, alone := s.ResourceByLocal(t.Context(), service, kind, id)
+			if known[id] != (alone == nil) || err != nil {
+				t.Errorf("%s %q: known among many %v, %v; alone %v", kind, id, known[id], err, alone)
+			}
+		}
+	}
 	for i, err := range []error{err1, err2, err3, err4, err5} {
 		if !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("look-up %d: %v, want ErrNotFound", i+1, err)

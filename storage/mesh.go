@@ -21,6 +21,15 @@ func (w *writer) putMesh(r *engine.SignedRecord) error {
 	return w.exec(putMesh, string(r.Author), string(record.Key.Kind), record.Key.About, int64(record.Number), given(r.Record), given(r.Signature))
 }
 
+// dropMesh takes a record of the mesh away, unless a newer one is in its place.
+func (w *writer) dropMesh(r *engine.SignedRecord) error {
+	var record engine.MeshRecord
+	if err := engine.Decode(r.Record, &record); err != nil {
+		return err
+	}
+	return w.exec(dropMesh, string(r.Author), string(record.Key.Kind), record.Key.About, int64(record.Number))
+}
+
 // Mesh implements engine.Store: by author and key.
 func (s *Store) Mesh(ctx context.Context) ([]engine.SignedRecord, error) {
 	all, err := collect(ctx, s.reads, func(row scanner) (r engine.SignedRecord, err error) {

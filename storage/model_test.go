@@ -73,7 +73,7 @@ func (m *model) commit(b *engine.Batch) {
 		}
 	}
 	for _, r := range b.Operations {
-		if r.Document != "" || m.operations[r.ID].Document == "" {
+		if had := m.operations[r.ID].Document; had == "" || had == r.Document {
 			m.operations[r.ID] = r
 		}
 		m.stored(string(r.ID))
@@ -110,6 +110,17 @@ func (m *model) commit(b *engine.Batch) {
 		key := fmt.Sprint(r.Author, " ", record.Key.Kind, " ", record.Key.About)
 		if record.Number >= m.numbers[key] {
 			m.mesh[key], m.numbers[key] = r, record.Number
+		}
+	}
+	for _, r := range b.MeshDropped {
+		var record engine.MeshRecord
+		if err := engine.Decode(r.Record, &record); err != nil {
+			panic(err)
+		}
+		key := fmt.Sprint(r.Author, " ", record.Key.Kind, " ", record.Key.About)
+		if record.Number >= m.numbers[key] {
+			delete(m.mesh, key)
+			delete(m.numbers, key)
 		}
 	}
 }
@@ -224,7 +235,11 @@ func (m *model) drawBatch(t *rapid.T) *engine.Batch {
 	if rapid.IntRange(0, 2).Draw(t, "mesh") == 0 {
 		record := engine.MeshRecord{Key: engine.RecordKey{Kind: engine.RecordZone, About: rapid.StringMatching(`z[12]`).Draw(t, "zone")},
 			Number: rapid.Uint64Range(1, 3).Draw(t, "number"), Body: []byte{rapid.Byte().Draw(t, "record")}}
-		b.Mesh = append(b.Mesh, engine.SignedRecord{Author: rapid.SampledFrom(sites).Draw(t, "author"), Record: engine.Encode(record), Signature: []byte("s")})
+		list := &b.Mesh
+		if rapid.IntRange(0, 2).Draw(t, "dropped") == 0 {
+			list = &b.MeshDropped
+		}
+		*list = append(*list, engine.SignedRecord{Author: rapid.SampledFrom(sites).Draw(t, "author"), Record: engine.Encode(record), Signature: []byte("s")})
 	}
 	m.drawChanges(t, &b)
 	return &b

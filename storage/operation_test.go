@@ -34,7 +34,6 @@ func TestEveryOperationColumnIsWrittenAlone(t *testing.T) {
 		},
 		func() { o.Sites = map[engine.SiteID]engine.OperationStatus{"paris": {State: engine.StateApplied}} },
 		func() { o.Sites = nil },
-		func() { o.Document, o.Resource = document("2"), sample(2).Operations[0].Resource },
 		func() { o.Resource = "other" },
 		func() { o.Type = engine.TypeAction },
 		func() { o.Service = "other" },
@@ -62,6 +61,13 @@ func TestEveryOperationColumnIsWrittenAlone(t *testing.T) {
 		if i%5 == 0 {
 			s.queue.writer.forget()
 		}
+	}
+	// An operation of another document under that identifier is not this one.
+	other := o
+	other.Document, other.Origin, other.User = document("2"), "nantes", "mallory"
+	mustCommit(t, s, &engine.Batch{Records: b.Records, Operations: []engine.OperationRow{other}})
+	if got, err := s.Operation(t.Context(), o.ID); err != nil || !reflect.DeepEqual(got, o) {
+		t.Errorf("another one has taken its row: %+v, %v", got, err)
 	}
 }
 

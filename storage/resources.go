@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,6 +83,41 @@ func (s *Store) ResourceByLocal(ctx context.Context, service engine.ServiceName,
 		return l.row, err
 	})
 	return row, found(err, "resource with local identifier", id)
+}
+
+// knownLocally looks for many at once where resourceByLocal looks for one.
+const knownLocally = `SELECT j.value FROM json_each(?1) j WHERE
+	EXISTS (SELECT 1 FROM resources WHERE local = j.value AND local <> '' AND kind = ` + theKind + ` AND hollow = 0) OR
+	EXISTS (SELECT 1 FROM resources WHERE past = '' AND id = j.value AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0) OR
+	EXISTS (SELECT 1 FROM resources WHERE past <> '' AND id = j.value AND local IS NULL AND kind = ` + theKind + ` AND hollow = 0)`
+
+// KnownLocally implements engine.Store.
+func (s *Store) KnownLocally(ctx context.Context, service engine.ServiceName, kind engine.KindName, ids []engine.LocalID) (map[engine.LocalID]bool, error) {
+	s.ahead.wait(anything)
+	var some []engine.LocalID
+	for _, id := range ids {
+		if s.filter.has(string(id)) {
+			some = append(some, id)
+		}
+	}
+	known := map[engine.LocalID]bool{}
+	if len(some) == 0 {
+		return known, nil
+	}
+	list, err := json.Marshal(some)
+	if err != nil {
+		return nil, fmt.Errorf("look up %d local identifiers: %w", len(some), err)
+	}
+	err = s.reads.each(ctx, func(row scanner) (bool, error) {
+		var id engine.LocalID
+		err := row.Scan((*string)(&id))
+		known[id] = true
+		return true, err
+	}, knownLocally, string(list), string(service), string(kind))
+	if err != nil {
+		return nil, fmt.Errorf("look up %d local identifiers: %w", len(some), err)
+	}
+	return known, nil
 }
 
 // ResourceByDocument implements engine.Store. What is hollow is not to be found.

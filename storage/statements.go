@@ -55,6 +55,7 @@ const (
 	addEvents
 	trimEvents
 	putMesh
+	dropMesh
 
 	putShelved
 	dropShelved
@@ -127,7 +128,7 @@ func texts() (all [statementCount]string) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		changeOperation: `UPDATE operations SET ` + moves + `, placement = ?, subject = ?, resource = ?, type = ?, kind = ?, method = ?, path = ?,
 			scope = ?, origin = ?, user = ?, issued_at = ?, parents = ?, blob = ?, blob_size = ?, change = ?, body = ?
-			WHERE id = ? AND (subject = 0 OR ?9 <> 0)`,
+			WHERE id = ? AND (subject = 0 OR subject = ?9)`,
 		moveOperation:    `UPDATE operations SET ` + moves + ` WHERE id = ?`,
 		forgetOperations: `DELETE FROM operations WHERE n IN (SELECT value FROM json_each(?)) AND settled_at > 0`,
 
@@ -151,6 +152,7 @@ func texts() (all [statementCount]string) {
 		putMesh: `INSERT INTO mesh (author, kind, about, number, record, signature) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (author, kind, about) DO UPDATE SET number = excluded.number, record = excluded.record,
 			signature = excluded.signature WHERE excluded.number >= number`,
+		dropMesh: `DELETE FROM mesh WHERE author = ? AND kind = ? AND about = ? AND number <= ?`,
 
 		putShelved: `INSERT INTO records (shelf, key, value) VALUES (?, ?, ?)
 			ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value`,

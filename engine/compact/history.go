@@ -75,7 +75,8 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 func touchedWithin(v *view.View, stable engine.Vector, row func(*engine.Operation) engine.OperationRow) map[*engine.Operation]engine.OperationRow {
 	rows := map[*engine.Operation]engine.OperationRow{}
 	for _, o := range v.History.Ordered() {
-		if stable.Has(o.Line, o.Number) && (v.Touched[o.ID] || uncertain(v, o) || o.Blob != nil && !v.History.Base().Has(o)) {
+		based := v.History.Base().Has(o)
+		if (based || stable.Has(o.Line, o.Number)) && (v.Touched[o.ID] || uncertain(v, o) || o.Blob != nil && !based) {
 			rows[o] = row(o)
 		}
 	}
@@ -94,15 +95,33 @@ func keepRows(v *view.View, rows map[*engine.Operation]engine.OperationRow) {
 	slices.SortFunc(v.Folded, func(a, b engine.OperationRow) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// Closed makes the rows of those operations of which something is left to do here: they are about to be dropped, and what stands for them tells nothing of
+// each.
+func Closed(v *view.View, row func(*engine.Operation) engine.OperationRow) (rows []engine.OperationRow) {
+	for _, o := range v.History.Ordered() {
+		if !v.Settled(v.Self, o) {
+			one := row(o)
+			closes(&one)
+			rows = append(rows, one)
+		}
+	}
+	return rows
+}
+
 // uncertain reports whether nobody knows of a site whether an operation has run there.
 func uncertain(v *view.View, o *engine.Operation) bool {
 	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].State == engine.StateUncertain })
 }
 
-// closes has the row of an operation that is not there any more ask nobody: no decision can be taken about it.
+// closes has the row of an operation that is not there any more ask nobody: no decision can be taken about it. All sites have settled it, and one that joins
+// anew brings its object to what it has come to.
 func closes(row *engine.OperationRow) {
 	row.State = engine.StateSuperseded
 	for s, st := range row.Sites {
+		if st.State == engine.StatePending {
+			st.State = engine.StateApplied
+			row.Sites[s] = st
+		}
 		if st.State == engine.StateUncertain {
 			st.State, st.Error = engine.StateSuperseded, "nobody has decided whether it ran, and all sites have gone on: "+st.Error
 			row.Sites[s] = st

@@ -50,9 +50,13 @@ func (d *Desk) Candidates(ctx context.Context, id engine.ConflictID) ([]engine.C
 	if err != nil {
 		return nil, err
 	}
+	alone, err := d.alone(ctx, k, items)
+	if err != nil {
+		return nil, err
+	}
 	var list []engine.Candidate
-	for _, item := range items[:min(len(items), maxListed)] {
-		x, err := d.candidate(ctx, k, edit, item)
+	for _, o := range alone {
+		x, err := d.candidate(ctx, k, edit, o)
 		if err != nil {
 			return nil, fmt.Errorf("what may be meant by conflict %s: %w", id, err)
 		}
@@ -82,29 +86,16 @@ func (d *Desk) list(ctx context.Context, k *engine.Kind) ([][]byte, error) {
 	return items, nil
 }
 
-// candidate compares an object of a list with what a create sets. It agrees in nothing where it is somebody's replica.
-func (d *Desk) candidate(ctx context.Context, k *engine.Kind, edit *engine.Edit, item []byte) (engine.Candidate, error) {
-	none := engine.Candidate{}
-	raw, err := tree.Parse(k, item)
+// candidate compares an object of a list with what a create sets.
+func (d *Desk) candidate(ctx context.Context, k *engine.Kind, edit *engine.Edit, o listed) (engine.Candidate, error) {
+	x := engine.Candidate{Local: o.Local, Label: o.Label}
+	presented, err := d.cfg.App.Present(ctx, k, engine.Reply{Status: http.StatusOK, Body: o.item})
 	if err != nil {
-		return none, nil // it is no object
-	}
-	x := engine.Candidate{Local: engine.LocalID(textAt(raw, k.ID.At)), Label: textAt(raw, k.Label)}
-	if x.Local == "" {
-		return none, nil
-	}
-	if _, err := d.cfg.Store.ResourceByLocal(ctx, k.Service, k.Name, x.Local); err == nil {
-		return none, nil
-	} else if !errors.Is(err, engine.ErrNotFound) {
-		return none, err
-	}
-	presented, err := d.cfg.App.Present(ctx, k, engine.Reply{Status: http.StatusOK, Body: item})
-	if err != nil {
-		return none, err
+		return x, err
 	}
 	root, err := tree.Parse(k, presented.Body)
 	if err != nil {
-		return none, nil
+		return x, nil
 	}
 	for _, p := range tree.Sorted(edit.Set) {
 		if wanted := edit.Set[p]; !tree.IsContainer(wanted) && !k.Hides(p) && p != k.Marker {

@@ -48,7 +48,7 @@ type Store interface {
 	Operation(ctx context.Context, id engine.OperationID) (engine.OperationRow, error)
 	Conflict(ctx context.Context, id engine.ConflictID) (engine.Conflict, error)
 	Pending(ctx context.Context) ([]engine.DocumentID, error)
-	ResourceByLocal(ctx context.Context, service engine.ServiceName, kind engine.KindName, id engine.LocalID) (engine.ResourceRow, error)
+	KnownLocally(ctx context.Context, service engine.ServiceName, kind engine.KindName, ids []engine.LocalID) (map[engine.LocalID]bool, error)
 }
 
 // Members knows the sites of the mesh.

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -183,11 +182,14 @@ func (s *fakeStore) Conflict(_ context.Context, id engine.ConflictID) (engine.Co
 	return c, s.err
 }
 
-func (s *fakeStore) ResourceByLocal(_ context.Context, _ engine.ServiceName, _ engine.KindName, id engine.LocalID) (engine.ResourceRow, error) {
-	if slices.Contains(s.replicas, id) {
-		return engine.ResourceRow{Local: id}, s.err
+func (s *fakeStore) KnownLocally(_ context.Context, _ engine.ServiceName, _ engine.KindName, ids []engine.LocalID) (map[engine.LocalID]bool, error) {
+	known := map[engine.LocalID]bool{}
+	for _, id := range ids {
+		if slices.Contains(s.replicas, id) {
+			known[id] = true
+		}
 	}
-	return engine.ResourceRow{}, cmp.Or(s.err, error(engine.ErrNotFound))
+	return known, s.err
 }
 
 func (s *fakeStore) Pending(context.Context) ([]engine.DocumentID, error) {

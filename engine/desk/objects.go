@@ -2,9 +2,9 @@ package desk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/plan"
@@ -27,23 +27,40 @@ func (d *Desk) Objects(ctx context.Context, service engine.ServiceName, kind eng
 	if err != nil {
 		return nil, false, err
 	}
+	alone, err := d.alone(ctx, k, items)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, x := range alone {
+		list = append(list, x.Object)
+	}
+	return list, len(items) <= maxListed, nil
+}
+
+// listed is an object of a list, and what the list shows of it.
+type listed struct {
+	engine.Object
+	item []byte
+}
+
+// alone returns those of the first maxListed items of a list that are objects and replicas of nothing.
+func (d *Desk) alone(ctx context.Context, k *engine.Kind, items [][]byte) ([]listed, error) {
+	var all []listed
+	var ids []engine.LocalID
 	for _, item := range items[:min(len(items), maxListed)] {
 		root, err := tree.Parse(k, item)
 		if err != nil {
 			continue // it is no object
 		}
-		o := engine.Object{Local: engine.LocalID(textAt(root, k.ID.At)), Label: textAt(root, k.Label)}
-		if o.Local == "" {
-			continue
-		}
-		switch _, err := d.cfg.Store.ResourceByLocal(ctx, service, kind, o.Local); {
-		case errors.Is(err, engine.ErrNotFound):
-			list = append(list, o)
-		case err != nil:
-			return nil, false, fmt.Errorf("find out whether %s %s is replicated: %w", kind, o.Local, err)
+		if o := (engine.Object{Local: engine.LocalID(textAt(root, k.ID.At)), Label: textAt(root, k.Label)}); o.Local != "" {
+			all, ids = append(all, listed{o, item}), append(ids, o.Local)
 		}
 	}
-	return list, len(items) <= maxListed, nil
+	known, err := d.cfg.Store.KnownLocally(ctx, k.Service, k.Name, ids)
+	if err != nil {
+		return nil, fmt.Errorf("find out which %ss are replicated: %w", k.Name, err)
+	}
+	return slices.DeleteFunc(all, func(x listed) bool { return known[x.Local] }), nil
 }
 
 // Object returns what this site's application shows of one object, as clients see it, whether it is replicated or not.

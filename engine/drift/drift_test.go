@@ -149,3 +149,28 @@ func TestADeletionThatFoundNothingIsSentAgainForTheSameObject(t *testing.T) {
 		t.Error("what an object that yields its name is not found for is looked at")
 	}
 }
+
+// TestALookThatTellsNothingIsRepeated: while the application is about to take an object away, nothing tells how it will be.
+func TestALookThatTellsNothingIsRepeated(t *testing.T) {
+	v, w := boxOf(t, &engine.Shown{Hash: "one", Steady: true}), &Watch{After: time.Second, Every: time.Hour}
+	v.Kind.Settles = &engine.Settling{At: "/gone/at"}
+	v.Me.Shown = &engine.Shown{Hash: "one", Steady: true}
+	reads := func() bool { return true }
+	w.Soon(began)
+	if looks, _ := w.Next(v, began, false, false, reads); !looks {
+		t.Fatal("it does not look")
+	}
+	going := engine.Reply{Status: 200, Body: []byte(`{"name":"blue","gone":{"at":"now"}}`)}
+	w.Looked(v, going, going, nil, began)
+	_, again := w.Next(v, began, false, false, reads)
+	if again.IsZero() || v.Mine.Unseen == "" || v.Me.Shown.Hash != "one" {
+		t.Fatalf("it looks again at %s; it says %q", again, v.Mine.Unseen)
+	}
+	if looks, _ := w.Next(v, again, false, false, reads); !looks {
+		t.Error("it does not look again")
+	}
+	there := engine.Reply{Status: 200, Body: []byte(`{"name":"blue"}`)}
+	if w.Looked(v, there, there, nil, again); v.Mine.Unseen != "" {
+		t.Error("it is about to go, though it is there")
+	}
+}

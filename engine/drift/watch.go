@@ -51,6 +51,10 @@ func (w *Watch) Next(v *view.View, now time.Time, open, busy bool, reads func() 
 		if w.due.IsZero() {
 			w.due = now.Add(w.wait())
 		}
+	case v.Mine.Unseen != "": // the last look has told nothing
+		if w.due.IsZero() {
+			w.due = now.Add(w.wait())
+		}
 	default:
 		w.due, w.tries = time.Time{}, 0
 	}

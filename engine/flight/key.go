@@ -1,6 +1,7 @@
 package flight
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/skerry/skerry/engine"
@@ -23,28 +24,25 @@ func KeyFor(v *view.View, f *Flights, o *engine.Operation, step plan.Step) strin
 	if step.Kind == plan.StepMake {
 		made++
 	}
-	key := FirstKey(v, o) + MadeAnew(made)
-	if n := putSince(v, o); n > 0 {
-		key += ".after" + strconv.Itoa(n)
-	}
+	key := KeyTo(v, o, made)
 	if out := v.Mine.Outcomes[o.ID]; out.Again && step.Kind != plan.StepMake {
 		key += ".again" + strconv.FormatInt(out.At, 36)
 	}
 	return key
 }
 
-// putSince counts the bytes that were put here where o puts some and that it has not seen: o may have been put before them, and to put it
-// once more is another request. A service that honours keys would do nothing for the one of before.
-func putSince(v *view.View, o *engine.Operation) (n int) {
-	if o.Type != engine.TypeAbsolute || !v.Kind.HonoursKey {
-		return 0
-	}
-	for _, p := range v.History.Ordered() {
-		if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && v.Settled(v.Self, p) && !o.Saw(p.Line, p.Number) {
-			n++
+// KeyTo is the key of what is done to an object that was made anew so many times. Bytes that are put after others are put once more, also where a lost
+// run had put them before: a service that honours keys would do nothing.
+func KeyTo(v *view.View, o *engine.Operation, made uint64) string {
+	key := FirstKey(v, o) + MadeAnew(made)
+	if o.Type == engine.TypeAbsolute && v.Kind.HonoursKey {
+		for _, p := range slices.Backward(v.History.Ordered()) {
+			if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && v.Settled(v.Self, p) {
+				return key + ".after." + string(p.ID)
+			}
 		}
 	}
-	return n
+	return key
 }
 
 // MadeAnew tells an object that was made anew so many times from those before.

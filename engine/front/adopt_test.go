@@ -8,6 +8,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // An object becomes a resource: an identifier that is free is kept; a number is not one, since it means another object at the next site.
@@ -92,7 +93,7 @@ func opens(key engine.ResourceID, stage flight.Stage) func(*world, *site) {
 			about := engine.About{Service: "store", Kind: k.Name, Key: key, Collaboration: engine.Replication, Placement: []engine.SiteID{"paris"}}
 			id := engine.DocumentID("d" + k.Name)
 			r := s.newReplica(id, about)
-			r.Rejoin(&replica.Remnant{}, &flight.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}})
+			r.Rejoin(&view.Remnant{}, &flight.Flight{Creates: true, Operation: engine.Operation{ID: "op", Type: engine.TypeCreate}})
 			r.Own.Stage = stage
 			s.store.name(id, about)
 		}

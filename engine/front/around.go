@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +42,8 @@ func (a *around) name(id engine.SiteID) engine.SiteName { return a.Members.Name(
 
 // operationOf is the identifier of a request's operation.
 func (a *around) operationOf(r engine.Request) engine.OperationID {
-	if r.Operation != "" {
-		return r.Operation
+	if given := cmp.Or(r.Operation, r.Proposed); given != "" {
+		return given
 	}
 	return engine.OperationID(a.NewID())
 }

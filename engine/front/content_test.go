@@ -11,6 +11,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 var archives = &engine.Kind{Service: "store", Name: "archive", Collection: "/archives", Item: "/archives/{id}", ID: engine.IDRule{From: engine.IDFromBody, At: "/id"},
@@ -19,7 +20,7 @@ var archives = &engine.Kind{Service: "store", Name: "archive", Collection: "/arc
 // Content that another agent reads comes whole only if nothing has run here meanwhile, and with what was settled before.
 func TestContentForAnAddedSite(t *testing.T) {
 	opens := func(r *replica.Replica) {
-		r.Rejoin(&replica.Remnant{}, &flight.Flight{})
+		r.Rejoin(&view.Remnant{}, &flight.Flight{})
 		r.Mine.Local, r.Me.Settled = "p1", engine.Vector{"paris": 1}
 	}
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // A request that has gone out is never told to be one of which nothing has happened, whatever keeps its replica from answering.
@@ -39,7 +40,7 @@ func TestWhatHasGoneOutIsNotUntouched(t *testing.T) {
 				if c.own {
 					f.Operation.ID = a.Operation
 				}
-				r.Rejoin(&replica.Remnant{}, f)
+				r.Rejoin(&view.Remnant{}, f)
 				return replica.Given{}, c.err
 			}
 			r := otherwise(w.sites[:2], []*site{lyon})

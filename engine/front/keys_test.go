@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/replica"
+	"github.com/skerry/skerry/engine/view"
 )
 
 func keyed(r engine.Request) engine.Request {
@@ -158,7 +159,7 @@ func TestAKeyThatIsInFlight(t *testing.T) {
 		defer paris.mu.Unlock()
 		if first == "" {
 			first = a.Operation
-			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&replica.Remnant{}, &flight.Flight{Operation: engine.Operation{ID: first}})
+			paris.newReplica(id, engine.About{Service: "store", Kind: "file", Key: "x"}).Rejoin(&view.Remnant{}, &flight.Flight{Operation: engine.Operation{ID: first}})
 		}
 		return replica.Given{}, &engine.Refusal{Status: 504, Type: "upstream", Operation: first}
 	}

@@ -69,7 +69,7 @@ func (m *Members) durable(ctx context.Context, f func(d *draft) error) (*draft, 
 	}
 	if len(d.news.Records) > 0 || len(d.events) > 0 {
 		// It is not given up half way because a client has gone.
-		b := &engine.Batch{Mesh: d.news.Records, Events: d.events}
+		b := &engine.Batch{Mesh: d.news.Records, MeshDropped: d.news.Dropped, Events: d.events}
 		if err := m.cfg.Store.Commit(context.WithoutCancel(ctx), b); err != nil {
 			return nil, fmt.Errorf("keep records of the mesh: %w", err)
 		}
@@ -116,6 +116,7 @@ func (d *draft) put(records ...engine.MeshRecord) error {
 
 func (d *draft) add(news mesh.News) {
 	d.news.Records = append(d.news.Records, news.Records...)
+	d.news.Dropped = append(d.news.Dropped, news.Dropped...)
 	d.news.Joined = append(d.news.Joined, news.Joined...)
 	d.news.Removed = append(d.news.Removed, news.Removed...)
 	d.news.Revoked = append(d.news.Revoked, news.Revoked...)

@@ -69,6 +69,14 @@ func (d *disk) Commit(_ context.Context, b *engine.Batch) error {
 			d.records[k], d.numbers[k] = raw, r.Number
 		}
 	}
+	for _, raw := range b.MeshDropped {
+		var r engine.MeshRecord
+		if err := engine.Decode(raw.Record, &r); err != nil {
+			return err
+		}
+		delete(d.records, diskKey{raw.Author, r.Key})
+		delete(d.numbers, diskKey{raw.Author, r.Key})
+	}
 	d.events = append(d.events, b.Events...)
 	return nil
 }

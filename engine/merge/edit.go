@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/tree"
 )
 
 // EditOf computes what a request of type t with this body sets; before is the fold that its application shows when the
-// request reaches it. Representation reads what the application shows; only a JSON Patch and a PUT with fields which no client
-// has set need it, and an error of it is returned wrapped. Nil: a PUT sets all of its body. It returns nil for types that set nothing
+// request reaches it. Representation reads what the application shows; only a JSON Patch, and a PUT or a whole array with fields which no client
+// has set, need it, and an error of it is returned wrapped. Nil: such a body sets all of it. It returns nil for types that set nothing
 // by themselves. Other errors are the caller's: the body is not what the type says.
 func EditOf(
 	k *engine.Kind, t engine.Type, body []byte, before Fold, representation func() ([]byte, error),
@@ -42,8 +43,15 @@ func EditOf(
 		m := merging{was: before.Paths(), before: before, edit: e}
 		m.leaves(v, "")
 		tree.NoteOrder(e, v, before.Order())
+		if representation != nil && len(m.arrays) > 0 && saysMoreIn(m.arrays, e, before) {
+			shown, err := representation()
+			if err != nil {
+				return nil, fmt.Errorf("read the array that the body replaces: %w", err)
+			}
+			leaveOutOf(m.arrays, k, e, before, shown)
+		}
 	case t == engine.TypeReplace && !k.ReplaceWhole:
-		e = tree.Without(k, replaceEdit(v, before), saying(v, before))
+		e = without(k, replaceEdit(v, before), saying(v, before))
 		if representation == nil || !saysMore(e, before) {
 			return e, nil
 		}
@@ -58,7 +66,22 @@ func EditOf(
 		tree.Leaves(v, "", e.Set)
 		tree.NoteOrder(e, v, nil)
 	}
-	return tree.Without(k, e, saying(v, before)), nil
+	if t != engine.TypeMerge {
+		return tree.Without(k, e, saying(v, before)), nil
+	}
+	return without(k, e, saying(v, before)), nil
+}
+
+// without is tree.Without. An array that is given whole has with its elements what a site has for itself in them, and is not what other sites
+// are asked for.
+func without(k *engine.Kind, e *engine.Edit, says func(engine.Pointer) any) *engine.Edit {
+	said := tree.Sorted(e.Set)
+	e = tree.Without(k, e, says)
+	e.Partial = e.Partial || slices.ContainsFunc(said, func(p engine.Pointer) bool {
+		at, inArray := tree.KeyedAbove(k, p)
+		return e.Set[p] == nil && inArray && at != p
+	})
+	return e
 }
 
 // saying tells what stands where once a request has set v, which may be a part of the object, on what before folds.
@@ -96,6 +119,7 @@ type merging struct {
 	was    map[engine.Pointer]json.RawMessage
 	before Fold
 	edit   *engine.Edit
+	arrays []engine.Pointer // keyed ones that it gives whole
 }
 
 // leaves goes through the patch: a null removes a member and all that is known below it, an object goes on inside and is made
@@ -107,6 +131,7 @@ func (m *merging) leaves(v any, at engine.Pointer) {
 		m.edit.Unset = append(m.edit.Unset, at)
 		m.removeBelow(at, nil)
 	case tree.Keyed(v):
+		m.arrays = append(m.arrays, at)
 		now := map[engine.Pointer]json.RawMessage{}
 		tree.Leaves(v, at, now)
 		for p, value := range now {

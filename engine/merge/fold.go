@@ -34,6 +34,7 @@ type Fold struct {
 	Absolute   map[string]*engine.Operation
 	Superseded []engine.Superseded
 
+	gone  map[engine.Pointer]taken    // the elements of keyed arrays that were taken away
 	below map[engine.Pointer]int      // how many cells are below a path that is not the root
 	order map[engine.Pointer][]string // the elements of keyed arrays in their order, with those that were removed
 	// arranged are the operations that have put elements of an array where they stand, in order.
@@ -96,8 +97,14 @@ func (f *Fold) apply(base *Checkpoint, o *engine.Operation) {
 		f.clear(base, o)
 	}
 	f.displace(o)
+	elements := f.takeAway(o)
 	for _, p := range o.Edit.Unset {
 		f.put(base, p, Cell{By: o})
+	}
+	for _, p := range elements {
+		if halved(f, p) {
+			f.bringBack(p)
+		}
 	}
 	for _, p := range tree.Sorted(o.Edit.Set) {
 		f.put(base, p, Cell{Value: o.Edit.Set[p], By: o})
@@ -110,13 +117,16 @@ func (f *Fold) clear(base *Checkpoint, o *engine.Operation) {
 	for _, p := range tree.Sorted(f.Cells) {
 		f.supersede(base, p, f.Cells[p], Cell{Value: o.Edit.Set[p], By: o}, "a PUT counts whole")
 	}
-	f.Cells, f.below, f.order, f.arranged, f.whole = map[engine.Pointer]Cell{}, nil, nil, nil, o
+	f.Cells, f.gone, f.below, f.order, f.arranged, f.whole = map[engine.Pointer]Cell{}, nil, nil, nil, nil, o
 }
 
 // put sets one path. A scalar or an array ends what is below it, and whatever is set below a scalar ends that; an object, a
 // keyed array and an absence leave the other paths alone, unless a keyed array and an object take each other's place. Where
 // an ended value is a concurrent operation's, it is kept as superseded.
 func (f *Fold) put(base *Checkpoint, p engine.Pointer, c Cell) {
+	if c.Value != nil && len(f.gone) > 0 {
+		f.bringsBack(p, c.By)
+	}
 	old, known := f.Cells[p]
 	if known {
 		f.supersede(base, p, old, c, byOrder)
@@ -142,6 +152,73 @@ func (f *Fold) put(base *Checkpoint, p engine.Pointer, c Cell) {
 		f.tally(p, 1)
 	}
 	f.Cells[p] = c
+}
+
+// taken is an element of a keyed array that an operation has taken away, with what was set in it.
+type taken struct {
+	by    *engine.Operation
+	cells map[engine.Pointer]Cell
+}
+
+// takeAway notes which elements of keyed arrays an operation is about to take away, and what is in them: an element is there whole or not at all,
+// for half of one is of no use to an application. What a concurrent operation sets in it later, or has set and the operation has not seen, brings
+// it back. Who makes it anew says all that is to be in it.
+func (f *Fold) takeAway(o *engine.Operation) (elements []engine.Pointer) {
+	if f.kind == nil || len(f.kind.Keys) == 0 {
+		return nil
+	}
+	for _, p := range o.Edit.Unset {
+		if _, element := tree.KeyAt(f.kind, p.Parent()); !element || p == "" {
+			continue
+		}
+		t := taken{o, map[engine.Pointer]Cell{}}
+		for _, q := range append(f.under(p), p) {
+			if f.Cells[q].Value != nil {
+				t.cells[q] = f.Cells[q]
+			}
+		}
+		if before, gone := f.gone[p]; gone && len(t.cells) == 0 {
+			t.cells = before.cells
+		}
+		if f.gone == nil {
+			f.gone = map[engine.Pointer]taken{}
+		}
+		f.gone[p] = t
+		elements = append(elements, p)
+	}
+	return elements
+}
+
+// bringBack puts what was in an element that was taken away in its place again, as far as it has no other value by now.
+func (f *Fold) bringBack(p engine.Pointer) {
+	cells := f.gone[p].cells
+	delete(f.gone, p)
+	for q, cell := range cells {
+		now, known := f.Cells[q]
+		if now.Value != nil {
+			continue
+		}
+		if !known {
+			f.tally(q, 1)
+		}
+		f.Cells[q] = cell
+	}
+}
+
+// halved reports whether something is set in an element that was taken away.
+func halved(f *Fold, p engine.Pointer) bool {
+	return slices.ContainsFunc(f.under(p), func(q engine.Pointer) bool { return f.Cells[q].Value != nil })
+}
+
+// bringsBack has what is set at p bring back the elements that it lies in, unless whoever sets it has seen them go.
+func (f *Fold) bringsBack(p engine.Pointer, by *engine.Operation) {
+	delete(f.gone, p)
+	for q := p; len(f.gone) > 0 && q != ""; {
+		q = q.Parent()
+		if t, gone := f.gone[q]; gone && concurrent(t.by, by) {
+			f.bringBack(q)
+		}
+	}
 }
 
 func (f *Fold) remove(p engine.Pointer) {

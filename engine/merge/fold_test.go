@@ -179,3 +179,35 @@ func TestAnApplicationsOwnCounterAddsUp(t *testing.T) {
 		t.Errorf("once it is set it is %s", got)
 	}
 }
+
+// TestAnElementIsThereWholeOrNotAtAll: of an element that one site takes away while another changes it no half is left. The later of the two
+// counts, and a later change brings back all that was in it; so does one that whoever took it away could not know of.
+func TestAnElementIsThereWholeOrNotAtAll(t *testing.T) {
+	k := *lab
+	k.Keys = []engine.Key{{At: "/disks", Member: "id"}}
+	create := op("a-1", engine.TypeCreate, 1, nil, &engine.Edit{Set: map[Pointer]json.RawMessage{"/disks": tree.KeyedBy("id"), "/disks/x": tree.Object, "/disks/x/id": []byte(`"x"`), "/disks/x/size": []byte("1"),
+		"/disks/y": tree.Object, "/disks/y/id": []byte(`"y"`)}})
+	gone := func() *engine.Edit { return &engine.Edit{Unset: []Pointer{"/disks/x", "/disks/x/id", "/disks/x/size"}} }
+	seen := Vector{"a": 1}
+	for what, c := range map[string]struct {
+		ops        []*Operation
+		want, lost string
+	}{
+		"changed, then taken away":           {[]*Operation{op("b-1", engine.TypeMerge, 2, seen, set("/disks/x/size", "2")), op("a-2", engine.TypeMerge, 3, nil, gone())}, `{"disks":[{"id":"y"}]}`, "/disks/x/size"},
+		"taken away, then changed":           {[]*Operation{op("a-2", engine.TypeMerge, 2, nil, gone()), op("b-1", engine.TypeMerge, 3, seen, set("/disks/x/size", "2"))}, `{"disks":[{"id":"x","size":2},{"id":"y"}]}`, ""},
+		"only a part is changed later":       {[]*Operation{op("a-2", engine.TypeMerge, 2, nil, gone()), op("b-1", engine.TypeMerge, 3, seen, set("/disks/x/note", `"n"`))}, `{"disks":[{"id":"x","note":"n","size":1},{"id":"y"}]}`, ""},
+		"what was not there is added before": {[]*Operation{op("b-1", engine.TypeMerge, 2, seen, set("/disks/x/note", `"n"`)), op("a-2", engine.TypeMerge, 3, nil, gone())}, `{"disks":[{"id":"x","note":"n","size":1},{"id":"y"}]}`, ""},
+		"made anew by who has not seen it go": {[]*Operation{op("a-2", engine.TypeMerge, 2, nil, gone()), op("b-1", engine.TypeMerge, 3, seen, &engine.Edit{Set: map[Pointer]json.RawMessage{
+			"/disks/x": tree.Object, "/disks/x/id": []byte(`"x"`), "/disks/x/size": []byte("7")}})}, `{"disks":[{"id":"x","size":7},{"id":"y"}]}`, "/disks/x/disks/x/id/disks/x/size"},
+		"changed by who has seen it go": {[]*Operation{op("a-2", engine.TypeMerge, 2, nil, gone()), op("b-1", engine.TypeMerge, 3, Vector{"a": 2}, set("/disks/x/size", "2"))}, `{"disks":[{"id":"y"},{"id":"x","size":2}]}`, ""},
+	} {
+		f := historyOf(&k, append([]*Operation{create}, c.ops...)...).Whole(Any)
+		lost := ""
+		for _, s := range f.Superseded {
+			lost += string(s.Path)
+		}
+		if got := string(f.Representation()); got != c.want || lost != c.lost {
+			t.Errorf("%s: %s, superseded %q, want %s, %q", what, got, lost, c.want, c.lost)
+		}
+	}
+}

@@ -258,6 +258,18 @@ func (k *known) Forgo(epoch uint64) (gone int) {
 	return gone
 }
 
+// HeldBefore reports whether an operation of an epoch before one is held back.
+func (k *known) HeldBefore(epoch uint64) bool {
+	for _, l := range k.lines {
+		for _, o := range l.waiting {
+			if o.Epoch < epoch {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // HeldBack reports whether an operation of this origin is held back.
 func (k *known) HeldBack(origin engine.SiteID) bool {
 	for name, l := range k.lines {

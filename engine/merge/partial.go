@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -11,7 +12,8 @@ import (
 
 // A client that reads a resource, changes a field and puts it back sends along what the application has set by itself: a state, a size, a
 // version. That is no wish of its, and another site's application has a value of its own there. So a PUT sets what differs from the fold, and
-// of fields that no client has ever set only those to which it gives another value than the application shows.
+// of fields that no client has ever set only those to which it gives another value than the application shows. A merge patch gives arrays whole,
+// so that the same goes for what is in them.
 
 // saysMore reports whether e sets a path that the fold before it does not have.
 func saysMore(e *engine.Edit, before Fold) bool {
@@ -22,6 +24,32 @@ func saysMore(e *engine.Edit, before Fold) bool {
 		}
 	}
 	return false
+}
+
+// saysMoreIn is saysMore for what is in one of some arrays.
+func saysMoreIn(arrays []engine.Pointer, e *engine.Edit, before Fold) bool {
+	was := before.Paths()
+	for p := range e.Set {
+		if was[p] == nil && slices.ContainsFunc(arrays, func(at engine.Pointer) bool { return p != at && at.Contains(p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveOutOf is leaveOut for what is in one of some arrays.
+func leaveOutOf(arrays []engine.Pointer, k *engine.Kind, e *engine.Edit, before Fold, representation []byte) {
+	said := maps.Clone(e.Set)
+	leaveOut(k, e, before, representation)
+	e.Partial = false
+	for p, v := range said {
+		switch inside := slices.ContainsFunc(arrays, func(at engine.Pointer) bool { return at.Contains(p) }); {
+		case !inside:
+			e.Set[p] = v
+		case e.Set[p] == nil:
+			e.Partial = true
+		}
+	}
 }
 
 // leaveOut takes out of e, what a PUT sets, what the application shows by itself and the PUT leaves as it is. What is not JSON shows nothing.

@@ -78,6 +78,30 @@ func (f Fold) Difference(g Fold) *engine.Edit {
 	return e
 }
 
+// Paths lists the paths that operations here have set, whether they count or not.
+func (h *History) Paths() []engine.Pointer {
+	set := map[engine.Pointer]bool{}
+	for _, o := range h.Ordered() {
+		for p := range edited(o).Set {
+			set[p] = true
+		}
+	}
+	return tree.Sorted(set)
+}
+
+// Anew returns what has to be set and removed where an object may show anything that operations have ever set: those here, and those at the paths once.
+func (h *History) Anew(fold Fold, once []engine.Pointer) *engine.Edit {
+	e, now := h.Nothing().Difference(fold), fold.Paths()
+	for _, p := range slices.Concat(h.Paths(), once) {
+		if now[p] == nil && uppermost(p, now) {
+			e.Unset = append(e.Unset, p)
+		}
+	}
+	slices.Sort(e.Unset)
+	e.Unset = slices.Compact(e.Unset)
+	return e
+}
+
 // uppermost reports whether what holds p is there, so that p is to be named where it goes.
 func uppermost(p engine.Pointer, now map[engine.Pointer]json.RawMessage) bool {
 	parent := p.Parent()
@@ -116,7 +140,7 @@ func (f Fold) After(u *engine.Operation, with Fold) Fold {
 // clone returns a fold that shares nothing with f that changes.
 func (f Fold) clone() Fold {
 	f.Cells, f.Absolute, f.below, f.order = maps.Clone(f.Cells), maps.Clone(f.Absolute), maps.Clone(f.below), maps.Clone(f.order)
-	f.arranged, f.Superseded = maps.Clone(f.arranged), slices.Clone(f.Superseded)
+	f.arranged, f.Superseded, f.gone = maps.Clone(f.arranged), slices.Clone(f.Superseded), maps.Clone(f.gone)
 	if f.Cells == nil {
 		f.Cells = map[engine.Pointer]Cell{}
 	}

@@ -63,6 +63,8 @@ func (s *State) Clone() *State {
 type News struct {
 	// Records are those that count now: they are to be made durable, and passed on.
 	Records []engine.SignedRecord
+	// Dropped have counted, and do no more, with nothing in their place: they are to be taken off the disk.
+	Dropped []engine.SignedRecord
 	// Joined were let in, Removed taken out of the mesh, Told have said something else of themselves than before. Revoked are those whose
 	// keys are not trusted any more, among Removed or removed before.
 	Joined, Removed, Revoked, Told []engine.SiteID
@@ -214,7 +216,10 @@ func (t *taking) run() (errs []error) {
 			continue
 		}
 		if err := t.put(r); err != nil {
-			errs = append(errs, fmt.Errorf("take a record of %s: %w", r.raw.Author, err))
+			err = fmt.Errorf("take a record of %s: %w", r.raw.Author, err)
+			if len(errs) == 0 || errs[len(errs)-1].Error() != err.Error() { // what is said once of thousands is enough
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errs
@@ -293,9 +298,31 @@ func (t *taking) bound(r *record) error {
 	case kind == engine.RecordZone && count(t.shared, func(r *record) bool { return r.Key.Kind == kind }) >= MaxZones:
 		return fmt.Errorf("%w: the mesh has %d zones", engine.ErrTooLarge, MaxZones)
 	case r.said == nil && count(mine, func(r *record) bool { return r.said == nil }) >= maxOthers:
-		return fmt.Errorf("%w: it says %d things that are unknown here", engine.ErrTooLarge, maxOthers)
+		last := lastUnknown(mine)
+		if r.Key.Compare(last.Key) > 0 {
+			return fmt.Errorf("%w: it says %d things that are unknown here", engine.ErrTooLarge, maxOthers)
+		}
+		t.drop(last)
 	}
 	return nil
+}
+
+// lastUnknown is the last of what one site says that is unknown here. Those before it stay when there are too many: sites that have heard of
+// different ones come to have the same.
+func lastUnknown(records map[engine.RecordKey]*record) (last *record) {
+	for _, r := range records {
+		if r.said == nil && (last == nil || r.Key.Compare(last.Key) > 0) {
+			last = r
+		}
+	}
+	return last
+}
+
+// drop has a record count no more.
+func (t *taking) drop(r *record) {
+	t.sum.Sub(r.fingerprint())
+	delete(t.records[r.raw.Author], r.Key)
+	t.news.Dropped = append(t.news.Dropped, r.raw)
 }
 
 func count(records map[engine.RecordKey]*record, of func(*record) bool) (n int) {

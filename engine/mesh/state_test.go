@@ -212,9 +212,53 @@ func TestUnknownKindsAreKept(t *testing.T) {
 		_, err := paris.Take(says("paris", 60, "future", fmt.Sprint(i), 1))
 		must(t, err)
 	}
-	if _, err := paris.Take(says("paris", 60, "future", "more", 1)); !errors.Is(err, engine.ErrTooLarge) {
+	if _, err := paris.Take(says("paris", 60, "future", "more", 1)); err != nil {
+		t.Errorf("one that comes before the last: %v", err)
+	}
+	if _, err := paris.Take(says("paris", 60, "future", "x", 1)); !errors.Is(err, engine.ErrTooLarge) {
 		t.Errorf("one too many: %v", err)
 	}
+}
+
+// TestInvariantSitesAgreeOnWhatIsTooMuch has a member say more things that are unknown than are kept, each to another site in another order. Once the
+// sites have told each other what they have, they have the same, and nothing of it is too much any more; what is not kept is dropped.
+func TestInvariantSitesAgreeOnWhatIsTooMuch(t *testing.T) {
+	var all []engine.SignedRecord
+	for i := range 3 * maxOthers {
+		all = append(all, says("paris", 60, engine.RecordKind(fmt.Sprint("future", i%3)), fmt.Sprint(i), 1))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		a := found(t)
+		b := New("nantes")
+		_, err := b.Take(a.Records()...)
+		must(t, err)
+		kept := map[string]bool{}
+		for i, r := range rapid.Permutation(all).Draw(rt, "order") {
+			s := []*State{a, b}[i%2]
+			news, _ := s.Take(r) // it may be too much
+			if s != a {
+				continue
+			}
+			for _, r := range news.Records {
+				kept[string(r.Record)] = true
+			}
+			for _, r := range news.Dropped {
+				delete(kept, string(r.Record))
+			}
+		}
+		if n := count(a.records["paris"], func(r *record) bool { return r.said == nil }); n != maxOthers || len(kept) != n {
+			rt.Fatalf("%d are kept, and %d on the disk", n, len(kept))
+		}
+		ofA, ofB := a.Records(), b.Records()
+		_, _ = a.Take(ofB...)
+		_, _ = b.Take(ofA...)
+		if a.Fingerprint() != b.Fingerprint() {
+			rt.Fatal("they have not the same")
+		}
+		if _, err := a.Take(b.Records()...); err != nil {
+			rt.Fatalf("what both have is refused: %v", err)
+		}
+	})
 }
 
 // Two agents that run with one key find that out: one of them hears what it has not said in the place of what it has.

@@ -158,7 +158,7 @@ func Wanted(o *engine.Operation) engine.BlobRef {
 // Unsettled says what a representation shows of how far the application has come, while it goes on by itself; nil: it has come to an end, or
 // nothing tells.
 func Unsettled(k *engine.Kind, representation []byte) error {
-	if k.Settles == nil {
+	if k.Settles == nil || len(k.Settles.In) == 0 && !bytes.Contains(representation, []byte(k.Settles.At[len(k.Settles.At.Parent())+1:])) {
 		return nil
 	}
 	root, err := tree.ParseJSON(representation)

@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // settle says that operations need nothing more here.
@@ -17,7 +18,7 @@ func (r *work) settle(ops ...*engine.Operation) {
 	if len(ops) == 0 {
 		return
 	}
-	r.Settle(ops...)
+	view.Settle(r.View, ops...)
 	for _, o := range ops {
 		if r.UnsayOf(o.ID, engine.WaitHeld) {
 			r.env.ReleaseDelete(r.Document)

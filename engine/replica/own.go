@@ -262,7 +262,7 @@ func (t *own) send(r *work) bool {
 	t.flight.Early = t.flight.Sure(r.Kind, issue.Marks(r.Kind, t.flight.Body()))
 	t.flight.Key = flight.FirstKey(r.View, o)
 	if !t.creates {
-		t.flight.Key += flight.MadeAnew(r.Mine.Made)
+		t.flight.Key = flight.KeyTo(r.View, o, r.Mine.Made)
 	}
 	r.Own = t.flight
 	r.Changed()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/compact"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
@@ -22,40 +23,13 @@ import (
 // the object, and corrects that to the fold. Nothing runs by itself that may have run before: what cannot be seen is one question to a
 // person. One that comes late does the same, but for its documents, of which the others have let go: it takes theirs.
 
-// Remnant is what a site that joins anew remembers of a resource, until it has.
-type Remnant struct {
-	// Issued are the operations of this site that the documents had which were dropped: those that nobody has heard of are issued again.
-	Issued []Issued `cbor:"1,keyasint,omitempty"`
-	// Local is what the object was called.
-	Local engine.LocalID `cbor:"2,keyasint,omitempty"`
-	// Settled is what was settled in what the disk was set back to.
-	Settled engine.Vector `cbor:"3,keyasint,omitempty"`
-	// Number is the highest of a status of this site's that is known of.
-	Number uint64 `cbor:"4,keyasint,omitempty"`
-	// Lost is the last status of the lost run that another site has; nil: none is known.
-	Lost *engine.Status `cbor:"5,keyasint,omitempty"`
-	// Late: no disk was set back, the others have let go of what was here. Left: this site had left; the object that it has kept is nobody's.
-	Late bool `cbor:"6,keyasint,omitempty"`
-	Left bool `cbor:"7,keyasint,omitempty"`
-	// Made is how often the object was made anew, so that no key of a request is used a second time.
-	Made uint64 `cbor:"8,keyasint,omitempty"`
-	// Sent: a request of this site's for what others had done was open.
-	Sent bool `cbor:"9,keyasint,omitempty"`
-}
-
 // never reports whether nothing tells that this site has ever had the object.
 func (p *past) never() bool { return p.lost == nil && p.remnant.Settled == nil && !p.remnant.Sent }
 
 // past is what is known of before the disk was set back.
 type past struct {
-	remnant *Remnant
+	remnant *view.Remnant
 	lost    *engine.Status // the last status of the lost run that another site has; nil: none
-}
-
-// Issued is an operation, and the line that it is in.
-type Issued struct {
-	Operation engine.Operation `cbor:"1,keyasint"`
-	Line      engine.Line      `cbor:"2,keyasint"`
 }
 
 // fallBehind says that another site has more of this one than it has itself, or that the others have let go of what is here: it comes late.
@@ -93,20 +67,24 @@ func (r *Replica) rejoining() *engine.Refusal {
 }
 
 // Remains is what a site remembers of a replica that is to join anew. Drops says that its documents are dropped.
-func (r *Replica) Remains(drops bool) *Remnant {
-	left := cmp.Or(r.past.remnant, &Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open()})
+func (r *Replica) Remains(drops bool) *view.Remnant {
+	left := cmp.Or(r.past.remnant, &view.Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open(), Paths: r.History.Paths()})
 	left.Number, left.Lost = r.LastNumber(), r.past.lost
+	if drops {
+		left.Closed = compact.Closed(r.View, rowOf(r.View))
+	}
 	for _, o := range r.History.Ordered() {
 		if drops && o.Origin == r.Self && !r.History.Base().Has(o) {
-			left.Issued = append(left.Issued, Issued{*o, o.Line})
+			left.Issued = append(left.Issued, view.Issued{Operation: *o, Line: o.Line})
 		}
 	}
 	return left
 }
 
 // Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
-func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
+func (r *Replica) Rejoin(left *view.Remnant, own *flight.Flight) {
 	r.Account.Rejoin(left.Number, left.Made)
+	r.Folded, left.Closed = append(r.Folded, left.Closed...), nil
 	if !left.Left {
 		r.Mine.Was = left.Local
 	}
@@ -120,7 +98,7 @@ func (r *Replica) Rejoin(left *Remnant, own *flight.Flight) {
 
 // rejoin chooses what is done to join anew, once another member has told what the resource is.
 func (r *Replica) rejoin(now time.Time) task {
-	if !view.Told(r.View) || now.Before(r.again.at) {
+	if !view.Told(r.View) || now.Before(r.again.at) || r.Kind.Natural() && !r.env.TakeName(r.Kind, r.About.Key, r.Document) {
 		r.wake(now.Add(r.env.Backoff(4)))
 		return nil
 	}
@@ -139,9 +117,7 @@ type rejoin struct {
 }
 
 func (t *rejoin) begin(r *work) bool {
-	if t.remnant == nil {
-		t.remnant = &Remnant{}
-	}
+	t.remnant = cmp.Or(t.remnant, &view.Remnant{})
 	t.reissue(r)
 	if t.local = cmp.Or(r.Said[r.Self].Local, t.remnant.Local); r.Kind.Natural() {
 		t.local = r.env.Here(r.Kind, string(r.About.Key))
@@ -162,8 +138,13 @@ func (t *rejoin) begin(r *work) bool {
 	return r.call(r.readCall(t.local))
 }
 
-// free reports whether an object is not another resource's.
+// free reports whether an object is not another resource's. Of those that join anew under one name it is one's that lives.
 func (t *rejoin) free(r *work, local engine.LocalID) bool {
+	if r.Kind.Natural() {
+		return !slices.ContainsFunc(r.env.Rivals(r.Kind, r.About.Key, r.Document), func(c view.Claim) bool {
+			return c.Object || c.Rejoins && c.Born != nil && !r.Exists()
+		})
+	}
 	return slices.Contains([]engine.ResourceID{"", r.About.Key}, r.env.Meta(r.Kind, local))
 }
 
@@ -171,8 +152,9 @@ func (t *rejoin) free(r *work, local engine.LocalID) bool {
 func (t *rejoin) reissue(r *work) {
 	for _, i := range t.remnant.Issued {
 		again := i.Operation
-		again.Line, again.Origin = i.Line, r.Self // which the encoding leaves out
-		if r.History.Get(again.ID) != nil || r.History.Base().Has(&again) {
+		again.Line, again.Origin = i.Line, r.Self                                             // which the encoding leaves out
+		began := again.Type == engine.TypeCreate && len(again.Seen) == 0 && !r.Kind.Natural() // the resource, of which they know
+		if began && r.History.Base() != nil || r.History.Get(again.ID) != nil || r.History.Base().Has(&again) {
 			continue // the others have it
 		}
 		issue.Rebase(r.View, &again)
@@ -244,6 +226,8 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	exists := r.Exists()
 	t.known = r.History.Complete()
 	switch {
+	case !t.free(r, t.local): // the application was set back too, and has just given it away
+		return t.joined(r, "")
 	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
 		return t.later(r)
 	case in.Reply.Gone() && !slices.Contains([]engine.LocalID{"", t.local}, t.remnant.Local) && t.free(r, t.remnant.Local): // the one that this run knew
@@ -265,16 +249,13 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		return r.call(call)
 	}
 	fold := r.History.Fold(merge.Any)
-	edit := tree.Missing(r.Kind, r.History.Nothing().Difference(fold), in.Presented.Body)
+	edit := tree.Missing(r.Kind, r.History.Anew(fold, t.remnant.Paths), in.Presented.Body)
 	if edit.Empty() {
 		return t.joined(r, t.local)
 	}
 	call, err := plan.Correction(r.Kind, r.History.MergeType(), edit, in.Presented, t.local)
-	if err != nil {
-		return t.joined(r, t.local)
-	}
 	var one bool
-	if call.As, one = view.WithRightsOfAll(r.View); !one {
+	if call.As, one = view.WithRightsOfAll(r.View); err != nil || !one {
 		return t.joined(r, t.local)
 	}
 	t.sent = true
@@ -282,6 +263,7 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 }
 
 func (t *rejoin) later(r *work) bool {
+	r.env.FreeName(r.Kind, r.About.Key, r.Document)
 	r.again.tries++
 	r.again.at = r.env.Now().Add(r.env.Backoff(r.again.tries))
 	r.wake(r.again.at)
@@ -318,6 +300,7 @@ func (t *rejoin) corrected(r *work, in *Answered) bool {
 
 // joined ends it: everything known is settled here, but for what cannot be known.
 func (t *rejoin) joined(r *work, local engine.LocalID) bool {
+	r.env.FreeName(r.Kind, r.About.Key, r.Document)
 	lost := engine.Vector{}
 	if t.lost != nil {
 		lost.Join(t.lost.Settled)

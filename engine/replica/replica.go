@@ -41,7 +41,7 @@ func New(v *view.View, limits Limits, resumed bool) *Replica {
 type doing struct {
 	Own     *flight.Flight `cbor:"1,keyasint,omitempty"`
 	Sent    *flight.Flight `cbor:"2,keyasint,omitempty"`
-	Remnant *Remnant       `cbor:"3,keyasint,omitempty"`
+	Remnant *view.Remnant  `cbor:"3,keyasint,omitempty"`
 }
 
 // Kept returns what is to be stored of the replica.
@@ -202,10 +202,10 @@ func (r *Replica) TellNews(at time.Time) (encoded []byte, news bool) {
 	return r.Tell(at)
 }
 
-// awaited reports whether a site that joins anew waits for this one's word, also where it has nothing to say, or nothing but what it holds back. It says
+// awaited reports whether a site that joins anew waits for this one's word, also where it has nothing to say but what it holds back or has tried. It says
 // nothing before that: its word would take the place of what a lost run of its own may have said, by which it finds out that its disk was set back.
 func awaited(v *view.View) bool {
-	return (v.Blank() || v.History.Held() > 0) && slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool { return v.At(m).Rejoins })
+	return (v.Blank() || v.History.Held() > 0 || len(v.Mine.Tries) > 0) && slices.ContainsFunc(v.Others(), func(m engine.SiteID) bool { return v.At(m).Rejoins })
 }
 
 // SetAside stops all work on the resource, because a defect of the agent's own has struck it, until a person resumes it. Whoever waits for

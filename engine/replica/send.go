@@ -92,7 +92,7 @@ func (t *send) begin(r *work) bool {
 	case t.sent && !plan.Resendable(k, o), !t.sent && r.Resumed && issue.Marks(r.Kind, o):
 		return t.lookFor(r)
 	}
-	if k.Settles != nil && t.local != "" && o.Type != engine.TypeCreate && o.Type != engine.TypeDelete {
+	if k.Settles != nil && len(k.Settles.In) > 0 && t.local != "" && o.Type != engine.TypeCreate && o.Type != engine.TypeDelete {
 		t.phase = sendWaits
 		return r.call(r.readCall(t.local))
 	}

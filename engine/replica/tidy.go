@@ -49,7 +49,7 @@ func (r *Replica) fold() {
 	}
 	let := r.keeping.Tidy(r.View, compact.Bounds{History: r.limits.History, Epoch: r.limits.Epoch}, len(r.out.Entries) > 0,
 		func(epoch uint64) engine.Tip { return r.env.FirstTip(r.About, epoch) },
-		func(o *engine.Operation) engine.OperationRow { return report.OperationRow(r.View, o) })
+		rowOf(r.View))
 	if let.Err != nil {
 		r.note("an epoch cannot end", let.Err)
 	}
@@ -85,4 +85,9 @@ func (r *Replica) tidyLook() {
 // Looks reports whether this site is to look at what its application shows, now or soon.
 func (r *Replica) Looks() bool {
 	return r.Mine.Going != nil || r.lookToken != 0 || r.look.Waits(r.View)
+}
+
+// rowOf tells what lists show of an operation.
+func rowOf(v *view.View) func(*engine.Operation) engine.OperationRow {
+	return func(o *engine.Operation) engine.OperationRow { return report.OperationRow(v, o) }
 }

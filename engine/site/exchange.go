@@ -96,8 +96,9 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 		if r.Me.Number > h.Statuses[r.Self] {
 			mine = engine.Encode(&r.Me)
 		}
+		here := r.Have()
 		for _, st := range r.SignedStatuses() {
-			switch number := r.At(st.Site).Number; {
+			switch number := here.Statuses[st.Site]; {
 			case number <= h.Statuses[st.Site]:
 			case st.Site == with: // its disk was set back
 				theirs = append(theirs, st)
@@ -106,7 +107,7 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 			}
 		}
 		back = r.Holds(with) && (!r.At(with).Whole || r.At(with).Rejoins) // it has not begun anew, or was set back since it had all of that
-		alike = sameCounts(r.Have().Changes, h.Changes)
+		alike = sameCounts(here.Changes, h.Changes)
 		forked = maps.Clone(r.Forks)
 	})
 	switch {

@@ -33,9 +33,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 	recording{w}.rowEvents(&before, &rec.Row, rec.Hollow)
 	if !none {
 		recording{w}.conflicts(r, conflicts)
-		if !r.Me.Rejoins { // what it has settled is not known then: they stay as they are
-			recording{w}.operations(r)
-		}
+		recording{w}.operations(r)
 	}
 	w.batch.Records = append(w.batch.Records, rec)
 	w.s.Index(&w.batch.Records[len(w.batch.Records)-1].Row)
@@ -210,12 +208,13 @@ func (w recording) conflictEvent(kind string, c *engine.Conflict) {
 		"operation": c.Operation, "reason": c.Reason})
 }
 
-// operations has the rows of those operations written that have become different.
+// operations has the rows of those operations written that have become different. Where the site joins anew it is not known what it has settled: they
+// stay as they are then.
 func (w recording) operations(r *resident) {
 	touched := slices.AppendSeq(make([]engine.OperationID, 0, len(r.Touched)), maps.Keys(r.Touched))
 	slices.Sort(touched)
 	for _, id := range touched {
-		if o := r.History.Get(id); o != nil {
+		if o := r.History.Get(id); o != nil && !r.Me.Rejoins {
 			w.operation(r, report.OperationRow(r.Replica.View, o))
 		}
 	}
@@ -231,7 +230,7 @@ func (w recording) operation(r *resident, row engine.OperationRow) {
 		old, err := w.s.cfg.Store.Operation(w.ctx, row.ID)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
-			if row.Settled() && len(row.Sites) > 0 {
+			if until, err := w.s.cfg.Store.ForgottenUntil(w.ctx); err == nil && !row.IssuedAt.After(until) && row.Settled() && len(row.Sites) > 0 {
 				r.rows[row.ID] = row.Sites
 				return // its row was forgotten, and nothing more becomes of it
 			}

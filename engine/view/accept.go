@@ -19,6 +19,9 @@ func Judge(v *View, rules Rules, sent func(engine.OperationID) bool) {
 	}
 	for _, o := range v.History.Ordered() {
 		out := v.Mine.Outcomes[o.ID]
+		if v.History.Get(o.ID) != o && !o.Copy { // what was said about another one of that identifier is not said about it
+			out.Let, out.Ran = false, false
+		}
 		held := out.Cause == engine.ConflictNotAccepted && out.Blocks
 		if o.Origin == v.Self || v.settles(o) || out.Blocks && !held || out.Ran || sent(o.ID) {
 			continue

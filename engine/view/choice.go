@@ -60,6 +60,8 @@ type Claim struct {
 	Yields bool
 	// Going says that its object was deleted and is not known to be gone.
 	Going bool
+	// Rejoins says that it joins anew: the object may be its.
+	Rejoins bool
 	// Asks is an operation about which a person is asked here; empty: there is none.
 	Asks engine.OperationID
 }
@@ -74,7 +76,7 @@ func (c Claim) There() bool { return c.Object || c.Maybe }
 
 // Claim is that of the resource. Maybe says that a request that may have made its object has had no certain answer.
 func (v *View) Claim(maybe bool) Claim {
-	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil, Going: v.Mine.Going.Accepted()}
+	c := Claim{Document: v.Document, Object: v.Mine.Local != "", Maybe: maybe, Yields: v.Me.Wait(engine.WaitName) != nil, Going: v.Mine.Going.Accepted(), Rejoins: v.Me.Rejoins}
 	if v.Part(v.Self) == PartMember && !v.Standing(v.Self).Dropped {
 		c.Born = v.History.Born(merge.Any)
 	}

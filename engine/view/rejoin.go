@@ -1,12 +1,37 @@
 package view
 
-import "github.com/skerry/skerry/engine"
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
 
 // Skips reports whether a checkpoint that an epoch begins with stands for all epochs that are here, or for one of which this site lacks something and
 // which others have ended: it had left meanwhile, or its disk was set back. What is here of an epoch that ends with what a lost run has written may be
 // another.
 func Skips(v *View, epoch uint64) bool {
-	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && (v.Me.Rejoins || v.History.Held() > 0 || len(v.LacksAny()) > 0))
+	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && (v.Me.Rejoins || v.History.HeldBefore(v.Current().Number) || lacksOfEnding(v)))
+}
+
+// lacksOfEnding reports whether a site has written something, by what it says, that is not here, in another epoch than the current one.
+func lacksOfEnding(v *View) bool {
+	ending := v.Epochs[0]
+	return slices.ContainsFunc(v.LacksAny(), func(s engine.SiteID) bool {
+		st := v.At(s)
+		if st.Epoch > v.Current().Number {
+			return true
+		}
+		for l, wrote := range st.Lines {
+			there := wrote.Final
+			if st.Epoch == ending.Number {
+				there = wrote.Changes
+			}
+			if !v.Ends(l) && ending.Tip(l).Number < there {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Lost reports whether another site has settled what this one has written, and that is not here: its disk was set back.

@@ -132,6 +132,26 @@ func (v *View) Have() engine.Have {
 	return h
 }
 
+// Settle says that operations need nothing more here, and with them what came after them in their lines and a checkpoint alone stands for.
+func Settle(v *View, ops ...*engine.Operation) {
+	v.Settle(ops...)
+	base := v.History.Base()
+	if base == nil {
+		return
+	}
+	for _, o := range ops {
+		l, next := o.Line, base.Seen[o.Line]
+		for _, other := range v.History.Ordered() {
+			if other.Line == l && other.Number > v.Me.Settled[l] {
+				next = min(next, other.Number-1)
+			}
+		}
+		if next > v.Me.Settled[l] {
+			v.Me.Settled[l] = next
+		}
+	}
+}
+
 // Foundation is what is kept of epochs that are over: the checkpoint, and what else of them still counts.
 type Foundation struct {
 	Checkpoint merge.Checkpoint                 `cbor:"1,keyasint"`

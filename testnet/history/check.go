@@ -16,7 +16,7 @@ import (
 
 // check returns all that is not as it must be.
 func (w *play) check() (problems []string) {
-	c := &checker{w: w, yields: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
+	c := &checker{w: w, yields: map[place]bool{}, dropped: map[place]bool{}, spoiled: map[engine.DocumentID]bool{}, held: map[engine.DocumentID]bool{},
 		models: map[engine.DocumentID]*model{}, lives: map[resourceAt]engine.DocumentID{}}
 	w.contended, w.superseded = 0, 0
 	for _, s := range w.sites {
@@ -51,6 +51,8 @@ type checker struct {
 	w *play
 	// yields are the resources whose name is another's at a site.
 	yields map[place]bool
+	// dropped are those of which an operator wanted no object at a site.
+	dropped map[place]bool
 	// spoiled are the documents of which a site has refused something for good: sites differ, and say so.
 	spoiled map[engine.DocumentID]bool
 	// held are those where only an action stood in the way, whose effect nothing shows: sites may show the same all the same.
@@ -415,6 +417,24 @@ func (c *checker) left(tag string) bool {
 	return slices.ContainsFunc(c.w.resources, func(r *resource) bool { return r.tag == tag && r.moved })
 }
 
+// has is the document of the resource that has the name at a site; empty: it is the same one everywhere. Where sites were set back, one may have taken
+// what its lost run had made for its own.
+func (c *checker) has(res *resource, s *site) engine.DocumentID {
+	if d := c.lives[resourceAt{res, s}]; d != "" || c.w.restored == 0 || !res.kind.Natural() {
+		return d
+	}
+	row, err := s.Disk.ResourceByID(c.w.Ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
+	if err != nil {
+		return ""
+	}
+	for _, other := range c.w.rows(s) {
+		if other.Kind == row.Kind && other.ID == row.ID && c.yields[place{other.Document, s}] {
+			return row.Document
+		}
+	}
+	return ""
+}
+
 // checkResource sees to it that a resource is the same at all sites of its placement, and nowhere else.
 func (c *checker) checkResource(res *resource) {
 	for _, s := range c.w.sites {
@@ -440,7 +460,7 @@ func (c *checker) checkResource(res *resource) {
 		if !held {
 			continue
 		}
-		d := c.lives[resourceAt{res, s}]
+		d := c.has(res, s)
 		if before, others := first[d]; !others {
 			first[d] = shown
 		} else if !slices.Equal(before, shown) {
@@ -463,10 +483,12 @@ func (c *checker) checkCount(res *resource, shown []string) {
 	want, creates := 0, 0
 	// What was asked for again at a site that had forgotten its key may be two operations, of which the client knows one.
 	left := map[int]bool{0: true}
+	counted := map[engine.OperationID]bool{}
 	for _, q := range c.w.requests {
-		if q.resource != res || q.first != nil {
+		if q.resource != res || q.first != nil && (q.operation == "" || counted[q.operation]) {
 			continue
 		}
+		counted[q.operation] = true
 		if q.kind == "create" && !q.refused {
 			if creates++; creates > 1 { // a second PUT of what is there is a whole representation
 				return

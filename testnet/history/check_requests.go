@@ -38,7 +38,7 @@ func (c *checker) checkRequest(q *request) {
 		switch {
 		case err != nil && (c.livesApart(s, q) || c.yielded(q.operation)):
 			continue
-		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q.resource):
+		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q):
 			continue
 		case err != nil:
 			if !c.w.saidDone[q.operation] && !c.w.forgot(s, q.operation) {
@@ -93,14 +93,17 @@ func madeAt(id engine.OperationID) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// beganLate reports whether a site has got a checkpoint of a resource in the place of what had happened before it was added.
-func (c *checker) beganLate(s *site, res *resource) bool {
-	row, err := s.Disk.ResourceByID(c.w.Ctx, res.kind.Service, res.kind.Name, engine.ResourceID(res.id))
-	if err != nil {
-		return false
-	}
-	rec, err := s.Disk.Record(c.w.Ctx, row.Document)
-	return err == nil && rec.Checkpoint != nil
+// beganLate reports whether a site has got a checkpoint of a request's resource in the place of what had happened before it was added, or was set back.
+// Another resource may have that name now.
+func (c *checker) beganLate(s *site, q *request) bool {
+	return slices.ContainsFunc(c.w.sites, func(other *site) bool {
+		row, err := other.Disk.Recalled(q.operation)
+		if err != nil {
+			return false
+		}
+		rec, err := s.Disk.Record(c.w.Ctx, row.Document)
+		return err == nil && rec.Checkpoint != nil
+	})
 }
 
 // added reports whether an operation has added a site to a resource: the client's, or one of a site that was set back and has adopted for a client

@@ -8,10 +8,12 @@ import (
 	"strconv"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/tree"
 )
 
 // model is what the operations of one resource amount to, written down once more from the rules alone (docs/resolution.md), slowly and
-// plainly: nothing of package merge is used.
+// plainly: of package merge only how far a checkpoint reaches is used.
 type model struct {
 	kind *engine.Kind
 	ops  []*engine.Operation // in the order that counts
@@ -47,6 +49,26 @@ func (m *model) add(o *engine.Operation) {
 		}
 	}
 	m.ops = append(m.ops, o)
+	slices.SortFunc(m.ops, engine.Compare)
+}
+
+// found takes in what a checkpoint stands for: an operation that was issued once more since it had seen less in its first place counts where it has
+// seen that, or where the checkpoint stands for it too.
+func (m *model) found(c *merge.Checkpoint) {
+	builds := func(o *engine.Operation) bool {
+		for line, n := range c.Firm {
+			if line != o.Line && !o.Saw(line, n) {
+				return c.Has(o)
+			}
+		}
+		return true
+	}
+	for i, o := range m.ops {
+		places := slices.DeleteFunc(slices.Clone(m.places[idOf(o)]), func(o *engine.Operation) bool { return !builds(o) })
+		if len(places) > 0 {
+			m.places[idOf(o)], m.ops[i] = places, slices.MinFunc(places, engine.Compare)
+		}
+	}
 	slices.SortFunc(m.ops, engine.Compare)
 }
 
@@ -170,6 +192,7 @@ func (m *model) amounts() amount {
 	a.exists = slices.ContainsFunc(m.living(), func(o *engine.Operation) bool { return o.Type == engine.TypeCreate })
 	counting := m.counting()
 	var whole *engine.Operation
+	gone := map[engine.Pointer]element{}
 	for _, o := range counting {
 		if o.Type == engine.TypeAbsolute {
 			a.bytes[o.Path] = o
@@ -180,13 +203,34 @@ func (m *model) amounts() amount {
 		if o.Edit.Whole {
 			clear(a.cells)
 			clear(by)
+			clear(gone)
 			whole = o
+		}
+		var away []engine.Pointer
+		for _, p := range o.Edit.Unset {
+			if _, is := tree.KeyAt(m.kind, p.Parent()); is && p != "" {
+				gone[p] = a.element(p, o, by, gone[p])
+				away = append(away, p)
+			}
 		}
 		for _, p := range o.Edit.Unset {
 			a.put(p, nil)
 			by[p] = o
 		}
+		for _, p := range away { // something in it that o has not seen
+			if a.below(p) {
+				a.bringBack(gone[p], by)
+				delete(gone, p)
+			}
+		}
 		for _, p := range sortedPointers(o.Edit.Set) {
+			delete(gone, p)
+			for q := p.Parent(); q != ""; q = q.Parent() {
+				if e, is := gone[q]; is && m.apart(e.by, o) {
+					a.bringBack(e, by)
+					delete(gone, q)
+				}
+			}
 			v := []byte(o.Edit.Set[p])
 			if holds(v) {
 				v = container
@@ -202,6 +246,36 @@ func (m *model) amounts() amount {
 		return whole
 	})
 	return a
+}
+
+// element is one of a keyed array that an operation has taken away, with what was in it: it is there whole or not at all.
+type element struct {
+	by    *engine.Operation
+	cells map[engine.Pointer][]byte
+	set   map[engine.Pointer]*engine.Operation // who has set each
+}
+
+// element is the one at a path, as it is taken away; before is what it was where that has happened already.
+func (a *amount) element(p engine.Pointer, o *engine.Operation, by map[engine.Pointer]*engine.Operation, before element) element {
+	e := element{o, map[engine.Pointer][]byte{}, map[engine.Pointer]*engine.Operation{}}
+	for q, v := range a.cells {
+		if v != nil && (q == p || p.Contains(q)) {
+			e.cells[q], e.set[q] = v, by[q]
+		}
+	}
+	if len(e.cells) == 0 {
+		e.cells, e.set = before.cells, before.set
+	}
+	return e
+}
+
+// bringBack puts in place again what was in an element, as far as there is nothing else.
+func (a *amount) bringBack(e element, by map[engine.Pointer]*engine.Operation) {
+	for q, v := range e.cells {
+		if a.cells[q] == nil {
+			a.cells[q], by[q] = v, e.set[q]
+		}
+	}
 }
 
 // holds reports whether the value of an edit stands for an object or a keyed array, whose members have paths of their own.

@@ -162,7 +162,21 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 			what, settle = "drop ", drop
 		}
 	}
-	w.decided(s, p, what+string(row.ID), func() error { return settle(w.Ctx, row.ID, person) })
+	asked := question{p, row.ID}
+	if w.deciding[asked] { // what the application has will be something else once that is done
+		return
+	}
+	w.deciding[asked] = true
+	w.decided(s, p, what+string(row.ID), func() error {
+		defer delete(w.deciding, asked)
+		return settle(w.Ctx, row.ID, person)
+	})
+}
+
+// question is what a person is deciding about, at one process.
+type question struct {
+	at *world.Process
+	of engine.OperationID
 }
 
 // here is what a site's application calls what has a name that clients choose.

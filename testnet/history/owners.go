@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
 )
 
 type place struct {
@@ -29,8 +30,13 @@ func (c *checker) findOwners(s *site) {
 		if row.State.Past() || !c.w.Kind(row.Kind).Natural() {
 			continue
 		}
-		for _, o := range c.model(row).living() {
-			if o.Type == engine.TypeCreate && !s.gaveUp(o.ID) {
+		creates := slices.DeleteFunc(c.model(row).living(), func(o *engine.Operation) bool { return o.Type != engine.TypeCreate })
+		if row.Local == "" && slices.ContainsFunc(creates, func(o *engine.Operation) bool { return s.gaveUp(o.ID) }) { // its object is not to be here
+			c.dropped[place{row.Document, s}] = true
+			continue
+		}
+		for _, o := range creates {
+			if !s.gaveUp(o.ID) {
 				names[named{row.Kind, row.ID}] = append(names[named{row.Kind, row.ID}], living{row, o})
 				break
 			}
@@ -107,6 +113,13 @@ func (c *checker) model(row engine.ResourceRow) *model {
 					}
 				}
 			}
+		}
+	}
+	for _, s := range c.w.sites {
+		rec, err := s.Disk.Record(c.w.Ctx, row.Document)
+		var f view.Foundation
+		if err == nil && rec.Checkpoint != nil && engine.Decode(rec.Checkpoint, &f) == nil {
+			m.found(&f.Checkpoint)
 		}
 	}
 	c.models[row.Document] = m

@@ -43,8 +43,7 @@ func (c *checker) findPlacement(res *resource) {
 				c.say("%s: %s lives at %v, as %s sees it at %v", s.Name, res.tag, at, other.Name, as)
 			case mine.Document != theirs.Document && !c.w.knobs.drops:
 				c.say("%s: %s is another resource than at %s", s.Name, res.tag, other.Name)
-			case mine.Document != theirs.Document && (slices.Contains(at, other.ID) && !c.yields[place{mine.Document, other}] ||
-				slices.Contains(as, s.ID) && !c.yields[place{theirs.Document, s}]):
+			case mine.Document != theirs.Document && (slices.Contains(at, other.ID) && !c.leaves(mine, other) || slices.Contains(as, s.ID) && !c.leaves(theirs, s)):
 				c.say("%s: %s lives at %v, and is another resource at %s, which lives at %v", s.Name, res.tag, at, other.Name, as)
 			}
 		}
@@ -58,4 +57,10 @@ func (c *checker) livesApart(s *site, q *request) bool {
 		row, err := other.Disk.Recalled(q.operation)
 		return err == nil && row.Document != "" && row.Document != here
 	})
+}
+
+// leaves reports whether a resource leaves its name to another one at a site.
+func (c *checker) leaves(row engine.ResourceRow, s *site) bool {
+	at := place{row.Document, s}
+	return c.yields[at] || c.dropped[at]
 }

@@ -97,6 +97,12 @@ func join(ctx context.Context, text, name, address string, port int, rng *mathra
 		bodies: map[engine.BlobHash]body{}, fetched: make(chan struct{}, 1)}
 	m.meshID = token.Mesh
 	m.mesh, err = n.Join(ctx, token, record)
+	for range 30 { // strangers are let in a few a second, and members are many
+		if !errors.Is(err, engine.ErrUnreachable) || rest(ctx, time.Second) != nil {
+			break
+		}
+		m.mesh, err = n.Join(ctx, token, record)
+	}
 	if err = errors.Join(err, n.Close()); err != nil {
 		return nil, fmt.Errorf("%s joins: %w", name, err)
 	}

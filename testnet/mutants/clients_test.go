@@ -21,6 +21,23 @@ func ofClients() []mutant {
 		{"cookies tell nobody apart", []edit{
 			{"web/intercept/request/caller.go", `"cookie", `, ""},
 		}, "web/intercept/request", "TestInvariantKeysAreTheirCallersOwn"},
+		{"keys are everybody's", []edit{
+			{"engine/keys/keys.go", "digest(\"key\", r.Caller,", "digest(\"key\", \"\","},
+		}, "cmd/agent", "TestKeysOfOthersTellNothing"},
+		// What is sent again after a failure gains the agent's rights.
+		{"who shows nothing acts as the agent the next time", []edit{
+			{"engine/front/submit.go", "s := &engine.Credentials{}\n\tif c != nil {", "s := &engine.Credentials{}\n\tif c != nil && len(c.Header) == 0 {\n\t\treturn nil\n\t}\n\tif c != nil {"},
+		}, "testnet/mesh", "TestInvariantWhatIsSentAgainGainsNoRights"},
+		{"who shows nothing has room of its own", []edit{
+			{"engine/outbox/outbox.go", "if !e.Request.Anonymous {", "if true {"},
+		}, "cmd/agent", "TestWhoShowsNothingFillsNoDisk"},
+		// What has happened is taken not to have.
+		{"a first try has not happened where the second is refused", []edit{
+			{"engine/flight/fate.go", "if !certain {", "if false && !certain {"},
+		}, "engine/flight", "TestFate"},
+		{"who proves who they are in a query is everybody", []edit{
+			{"web/intercept/request/caller.go", "if q.URL != nil {", "if false && q.URL != nil {"},
+		}, "web/intercept/request", "TestInvariantKeysAreTheirCallersOwn"},
 		{"keys of strangers are kept", []edit{
 			{"engine/front/submit.go", "&& !letIn(a.Status)", "&& false && !letIn(a.Status)"},
 		}, "engine/front", "TestWhoIsNotLetInLeavesNothing"},
@@ -61,6 +78,9 @@ func ofClients() []mutant {
 		{"clients say where they are", []edit{
 			{"web/intercept/request/forwarded.go", "if from != \"\" || !proxies.Trusts(peer) {", "if from != \"\" {"},
 		}, "web/intercept/request", "TestInvariantClientsDoNotSayWhereTheyAre"},
+		{"clients say so after the body", []edit{
+			{"web/intercept/passage/passage.go", "if r.Out.Trailer != nil {", "if false {"},
+		}, "web/intercept", "TestTrailersAndInformation"},
 		// Another user of the machine closes its end, and counts as root.
 		{"closed sockets are root's", []edit{
 			{"web/auth/owner_linux.go", "case inode == 0:", "case false && inode == 0:"},

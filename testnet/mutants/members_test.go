@@ -32,6 +32,10 @@ func ofMembers() []mutant {
 		{"the mesh keeps what was said before", []edit{
 			{"engine/mesh/state.go", "if old != nil && r.newer(old) <= 0 {", "if r.Key.About += fmt.Sprint(r.Number); old != nil && r.newer(old) <= 0 {"},
 		}, "engine/mesh", "TestSizeFollowsTheNumberOfSites"},
+		// What a member says too much of keeps honest sites apart, and busy with each other.
+		{"what came first stays", []edit{
+			{"engine/mesh/state.go", "if r.Key.Compare(last.Key) > 0 {", "if r != last {"},
+		}, "engine/mesh", "TestInvariantSitesAgreeOnWhatIsTooMuch"},
 		// Who puts its clock ahead has the last word for as long.
 		{"times ahead of all clocks count at once", []edit{
 			{"engine/replica/holds.go", "ahead > r.env.Ahead() && o.Origin != r.Self {", "false && ahead > r.env.Ahead() && o.Origin != r.Self {"},
@@ -61,5 +65,24 @@ func ofMembers() []mutant {
 		{"a patch moves what it likes", []edit{
 			{"engine/tree/patch.go", "a.moved > maxMoved {", "false && a.moved > maxMoved {"},
 		}, "engine/tree", "TestPatchesAreBounded"},
+		// One of less than two kilobytes takes gigabytes.
+		{"a patch copies what it likes", []edit{
+			{"engine/tree/patch.go", "a.copied > engine.MaxLooked {", "false && a.copied > engine.MaxLooked {"},
+		}, "engine/tree", "TestPatchesAreBounded"},
+		// Somebody's change is listed under another's name.
+		{"an operation of another document takes the row", []edit{
+			{"storage/statements.go", "WHERE id = ? AND (subject = 0 OR subject = ?9)`", "WHERE id = ? AND (subject = 0 OR ?9 <> 0)`"},
+		}, "storage", "TestEveryOperationColumnIsWrittenAlone"},
+		// The queue of a service counts as unreachable for what can never be sent.
+		{"any header is an operation's", []edit{
+			{"engine/operation.go", "strings.ContainsFunc(value, func(c rune) bool { return c < ' ' &&", "strings.ContainsFunc(value, func(c rune) bool { return false && c < ' ' &&"},
+		}, "engine", "TestHeadersOfOperations"},
+		{"what was not sent is the application's fault", []edit{
+			{"engine/service/answer.go", "a.Health = Unsent", "a.Health = Fails"},
+		}, "engine/service", "TestHear"},
+		// Who may change nothing at a site has it take in whatever it says was before.
+		{"a checkpoint is taken from anybody", []edit{
+			{"engine/site/accept.go", "if v.Accepted && v.As != engine.AsUser {\n\t\treturn nil", "if true {\n\t\treturn nil"},
+		}, "engine/site", "TestACheckpointIsTakenFromWhomItsOperationsWouldBe"},
 	}
 }

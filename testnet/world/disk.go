@@ -132,7 +132,15 @@ func (d *Disk) Commit(_ context.Context, b *engine.Batch) error {
 		b.Events[i].Seq = uint64(len(d.events) + 1)
 		d.events = append(d.events, b.Events[i])
 	}
-	return d.putMesh(b.Mesh)
+	if err := d.putMesh(b.Mesh); err != nil {
+		return err
+	}
+	for _, dropped := range b.MeshDropped {
+		d.mesh = slices.DeleteFunc(slices.Clone(d.mesh), func(s engine.SignedRecord) bool {
+			return s.Author == dropped.Author && bytes.Equal(s.Record, dropped.Record)
+		})
+	}
+	return nil
 }
 
 // check returns why a batch cannot be stored.

@@ -62,6 +62,17 @@ func (d *Disk) ResourceByLocal(_ context.Context, service engine.ServiceName, ki
 	return counting(list, older)
 }
 
+// KnownLocally implements engine.Store.
+func (d *Disk) KnownLocally(ctx context.Context, service engine.ServiceName, kind engine.KindName, ids []engine.LocalID) (map[engine.LocalID]bool, error) {
+	known := map[engine.LocalID]bool{}
+	for _, id := range ids {
+		if _, err := d.ResourceByLocal(ctx, service, kind, id); err == nil {
+			known[id] = true
+		}
+	}
+	return known, nil
+}
+
 // ResourceByDocument implements engine.Store.
 func (d *Disk) ResourceByDocument(_ context.Context, id engine.DocumentID) (engine.ResourceRow, error) {
 	if r := d.byDocument[id]; r != nil && r.About != nil && !r.Hollow {
