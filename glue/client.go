@@ -97,6 +97,13 @@ func NewClient(c ClientConfig) (*Client, error) {
 // implements it is made with this client in hand.
 func (c *Client) Use(ids engine.Identifiers) { c.ids = ids }
 
+// Surround has something around each request. It must be called before any.
+func (c *Client) Surround(a Around) {
+	for _, u := range c.upstreams {
+		u.around = a
+	}
+}
+
 // CloseIdle closes idle connections.
 func (c *Client) CloseIdle() {
 	for _, u := range c.upstreams {

@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,4 +39,23 @@ func TestReferring(t *testing.T) {
 	if found, err := c.Referring(t.Context(), engine.Target{Service: "servers", Kind: "server", ID: "S"}, nil); found != nil || err != nil {
 		t.Errorf("nothing refers to servers: %v, %v", found, err)
 	}
+}
+
+// FuzzOwners reads what any object of an application says that it was made along with.
+func FuzzOwners(f *testing.F) {
+	f.Add(`{"metadata":{"ownerReferences":[{"kind":"Pod","name":"a"},{"kind":1},null]}}`)
+	f.Add(`{"metadata":{"ownerReferences":{"kind":"Pod"}}}`)
+	c := &Client{config: ClientConfig{Owners: func(*engine.Kind) []Owner {
+		return []Owner{{At: "/metadata/ownerReferences", Member: "kind", Equals: "Pod", ID: "name", Kind: "pods"}}
+	}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, r := range c.ownersOf(&engine.Kind{Service: "api", Name: "pods"}, []byte(text)) {
+			if r.Target.ID == "" {
+				t.Errorf("%q names nobody: %+v", text, r)
+			}
+		}
+		if !sameJSON([]byte(text), []byte(text)) && json.Valid([]byte(text)) {
+			t.Errorf("%q is not itself", text)
+		}
+	})
 }

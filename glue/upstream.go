@@ -54,7 +54,11 @@ type upstream struct {
 	front    *http.Transport
 	asserter Asserter
 	askers   askers
+	around   Around // nil: nothing is
 }
+
+// Around is around each request to the application: it sends it, perhaps with other headers, and returns what came of that as it is.
+type Around func(s engine.ServiceName, r *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
 func newUpstream(u Upstream, c ClientConfig) *upstream {
 	up := &upstream{Upstream: u, streams: newTransport(u.TLS, c)}
@@ -84,6 +88,9 @@ func newUpstream(u Upstream, c ClientConfig) *upstream {
 // credentials say counts.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") && r.ProtoMajor == 2 {
+		if u.around != nil {
+			return u.around(u.Service, r, u.streams.RoundTrip)
+		}
 		return u.streams.RoundTrip(r)
 	}
 	if u.front != nil && u.asserter.Asserted(r.Header) != "" {

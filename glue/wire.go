@@ -86,6 +86,13 @@ func (w *wire) stale() bool { return w.again.Swap(false) && w.raw != nil && hung
 
 // over sends a request, and tells where it is certain that nothing of it has been sent.
 func (u *upstream) over(t *http.Transport, r *http.Request) (*http.Response, error) {
+	if u.around != nil {
+		return u.around(u.Service, r, func(r *http.Request) (*http.Response, error) { return u.goes(t, r) })
+	}
+	return u.goes(t, r)
+}
+
+func (u *upstream) goes(t *http.Transport, r *http.Request) (*http.Response, error) {
 	var on *wire
 	var before int64
 	reused := false

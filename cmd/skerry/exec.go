@@ -48,7 +48,8 @@ Or it takes a base URL: {url} in its arguments, and SKERRY_URL, stand for that o
 and SKERRY_URL_NAME for that of another one.
 
 Clients of Kubernetes find the agent by their kubeconfig (skerry kubeconfig writes one): while the command runs, KUBECONFIG names
-copies in which the addresses of this site's clusters carry the scope.
+copies in which the addresses of this site's clusters carry the scope. Those whose users have tokens come through the proxy; what shows
+a certificate, or asks a program for it, goes past it, with the scope and without Skerry-After.
 
 A request that has a scope already keeps it. Behind the proxy each request comes after what the command has written before, at
 whichever site it is answered (Skerry-After). The exit status is that of the command, 128 and its number when a signal
@@ -106,7 +107,7 @@ func (c *execCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer forget()
-	configs, remove, err := scopedKubeconfigs(p.environ(), services, text, x.tunnels)
+	configs, remove, err := scopedKubeconfigs(p.environ(), services, text, x)
 	if err != nil {
 		return err
 	}

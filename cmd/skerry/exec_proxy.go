@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -23,12 +25,15 @@ import (
 type scopeProxy struct {
 	scope string
 	url   string // of the proxy
-	// tunnels is the address of a proxy that adds nothing, for clients whose requests have the scope already.
-	tunnels string
+	// tunnels is the address of a proxy that adds nothing, for clients whose requests have the scope already. scoped is that of one for such
+	// clients that stands in for services, and adds what is to come after what.
+	tunnels, scoped string
+	// reaches says how such a service is reached by who trusts what these clients trust, by host and port.
+	reaches map[string]http.RoundTripper
 	bases   map[string]string // of services, by name
 	// hosts are host and port of the services' listeners; what is sent elsewhere gets no scope.
 	hosts     map[string]bool
-	transport http.RoundTripper
+	transport *http.Transport
 	servers   []*http.Server
 	written   written
 	// stand is for services of HTTPS; nil: there are none.
@@ -124,10 +129,14 @@ func startProxy(ctx context.Context, scope string, services []service, like *htt
 		x.close()
 		return nil, err
 	}
+	if x.scoped, err = x.listen(ctx, http.HandlerFunc(x.withScope)); err != nil {
+		x.close()
+		return nil, err
+	}
 	for _, s := range services {
 		u, err := url.Parse(s.URL)
 		if err == nil {
-			x.bases[s.Name], err = x.listen(ctx, x.to(u))
+			x.bases[s.Name], err = x.listen(ctx, x.to(u, x.transport, x.scope))
 		}
 		if err != nil {
 			x.close()
@@ -174,21 +183,50 @@ func (x *scopeProxy) close() {
 func (x *scopeProxy) proxy(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect && x.stand != nil && x.hosts[strings.ToLower(r.Host)]:
-		x.inside(w, r)
+		x.inside(w, r, x.to(&url.URL{Scheme: "https", Host: r.Host}, x.transport, x.scope))
 	case r.Method == http.MethodConnect:
 		x.tunnel(w, r)
 	case !r.URL.IsAbs():
 		http.Error(w, "skerry exec: this is an HTTP proxy; the base URL of a service is {url:NAME}", http.StatusBadRequest)
 	default:
-		x.to(r.URL).ServeHTTP(w, r)
+		x.to(r.URL, x.transport, x.scope).ServeHTTP(w, r)
 	}
 }
 
-// to passes requests on to a service, or to wherever else they go, streaming both ways.
-func (x *scopeProxy) to(base *url.URL) http.Handler {
+// withScope takes requests that have their scope, as an HTTP proxy.
+func (x *scopeProxy) withScope(w http.ResponseWriter, r *http.Request) {
+	via, ok := x.reaches[strings.ToLower(r.Host)]
+	if r.Method != http.MethodConnect || !ok {
+		http.Error(w, "skerry exec: this proxy is for this site's clusters alone", http.StatusBadRequest)
+		return
+	}
+	x.inside(w, r, x.to(&url.URL{Scheme: "https", Host: r.Host}, via, ""))
+}
+
+// trusts has a server reached by who trusts these authorities, in PEM; none: the system's.
+func (x *scopeProxy) trusts(server string, ca []byte) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return // it was understood before
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = func(r *http.Request) (*url.URL, error) { return x.next(r.URL) }
+	t.DisableCompression, t.ForceAttemptHTTP2, t.TLSClientConfig = true, false, &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(ca) > 0 {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca)
+	}
+	if x.reaches == nil {
+		x.reaches = map[string]http.RoundTripper{}
+	}
+	x.reaches[hostPort(u)] = t
+}
+
+// to passes requests on to a service, or to wherever else they go, streaming both ways; an empty scope adds none.
+func (x *scopeProxy) to(base *url.URL, via http.RoundTripper, scope string) http.Handler {
 	return &httputil.ReverseProxy{
 		FlushInterval: -1,
-		Transport:     x.transport,
+		Transport:     via,
 		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = base.Scheme, base.Host
@@ -204,8 +242,8 @@ func (x *scopeProxy) to(base *url.URL) http.Handler {
 			if after := x.written.say(); x.hosts[hostPort(base)] && after != "" && r.In.Header.Get("Skerry-After") == "" {
 				r.Out.Header.Set("Skerry-After", after)
 			}
-			if x.hosts[hostPort(base)] && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
-				r.Out.Header.Set("Scope", x.scope)
+			if x.hosts[hostPort(base)] && scope != "" && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
+				r.Out.Header.Set("Scope", scope)
 			}
 		},
 		ModifyResponse: func(r *http.Response) error {

@@ -124,8 +124,8 @@ func trustedBy(env []string, name string) ([]byte, error) {
 	return nil, nil
 }
 
-// inside takes the connection of a client that wants to speak TLS to a service, and serves its requests.
-func (x *scopeProxy) inside(w http.ResponseWriter, r *http.Request) {
+// inside takes the connection of a client that wants to speak TLS to a service, and has its requests served.
+func (x *scopeProxy) inside(w http.ResponseWriter, r *http.Request, by http.Handler) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "skerry exec: "+err.Error(), http.StatusInternalServerError)
@@ -138,7 +138,7 @@ func (x *scopeProxy) inside(w http.ResponseWriter, r *http.Request) {
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	secured := tls.Server(&begun{conn, bytes.NewReader(bytes.Clone(early))}, &tls.Config{Certificates: []tls.Certificate{x.stand.certificate}, MinVersion: tls.VersionTLS12})
 	only := newOnlyConn(secured)
-	s := &http.Server{Handler: x.to(&url.URL{Scheme: "https", Host: r.Host}), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
+	s := &http.Server{Handler: by, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			if state == http.StateClosed || state == http.StateHijacked {
 				only.Close()

@@ -152,7 +152,7 @@ func readKubeconfig(path string) (*kubernetes.Kubeconfig, error) {
 
 // scopedKubeconfigs writes copies of the configurations that kubectl would read, in which the addresses of these clusters carry a scope, and
 // returns what KUBECONFIG is to be, empty where no configuration names one. Remove ends the copies.
-func scopedKubeconfigs(env []string, services []service, text, tunnel string) (list string, remove func(), err error) {
+func scopedKubeconfigs(env []string, services []service, text string, x *scopeProxy) (list string, remove func(), err error) {
 	remove = func() {}
 	clusters := map[string]bool{}
 	for _, s := range services {
@@ -174,11 +174,18 @@ func scopedKubeconfigs(env []string, services []service, text, tunnel string) (l
 		if err != nil {
 			return "", remove, err
 		}
-		// The proxy of the environment would show a certificate that these clients, which know their clusters' authorities, do not trust.
-		proxied := c.Proxy(tunnel, func(server string) bool {
+		// The proxy of the environment would show a certificate that these clients, which know their clusters' authorities, do not trust: they
+		// are told of it where their users have tokens. What shows certificates passes as it is.
+		meant := func(server string) bool {
 			u, err := url.Parse(server)
 			return err == nil && u.Scheme == "https" && clusters[hostPort(u)]
-		})
+		}
+		if x.stand != nil {
+			if err := c.Stand(x.scoped, x.stand.authority, meant, x.trusts); err != nil {
+				return "", remove, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+		proxied := c.Proxy(x.tunnels, meant)
 		moved := c.Servers(func(server string) string {
 			u, err := url.Parse(server)
 			if err != nil || !clusters[hostPort(u)] || strings.Contains(server, "/~scope/") {
@@ -186,7 +193,7 @@ func scopedKubeconfigs(env []string, services []service, text, tunnel string) (l
 			}
 			return strings.TrimSuffix(server, "/") + scopePrefix(text)
 		})
-		found = found || moved || proxied
+		found = found || moved || proxied || x.reaches != nil
 		changed = append(changed, c)
 	}
 	if !found {

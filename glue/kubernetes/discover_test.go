@@ -89,10 +89,13 @@ func TestDiscover(t *testing.T) {
 	if pods.Within != "namespaces" || !pods.Natural() || !pods.Ignored("/metadata/uid") || !pods.Ignored("/spec/nodeName") || pods.Ignored("/spec/containers") {
 		t.Errorf("pods are %+v", pods)
 	}
-	if len(pods.EndsIn) != 1 || pods.Ends || widgets.EndsIn != nil || pods.Single != "" {
-		t.Errorf("pods end in %v, widgets in %v", pods.EndsIn, widgets.EndsIn)
+	if !pods.Ends || widgets.Ends || widgets.EndsIn != nil || pods.Single != "" {
+		t.Errorf("pods end: %t, widgets: %t", pods.Ends, widgets.Ends)
 	}
-	jobs, nodes := &engine.Kind{Name: "jobs.batch"}, &engine.Kind{Name: "nodes"}
+	jobs, nodes, secrets := &engine.Kind{Name: "jobs.batch"}, &engine.Kind{Name: "nodes"}, &engine.Kind{Name: "secrets"}
+	if last(secrets); len(secrets.EndsIn) != 1 || secrets.Ends {
+		t.Errorf("secrets end in %v", secrets.EndsIn)
+	}
 	if last(jobs); !jobs.Ends {
 		t.Error("jobs that are gone are made anew")
 	}

@@ -64,13 +64,12 @@ var ownOf = map[string][]ownField{
 	"secrets": {{accountUID, "each cluster gives the account an identifier"}},
 }
 
-// ends are the kinds whose objects end by themselves: what is gone without being deleted is not made anew, for it would run again.
-var ends = map[string]bool{"jobs.batch": true}
+// ends are the kinds whose objects end by themselves: what is gone without being deleted is not made anew, for it would run again. A pod that was
+// evicted is gone in whichever phase it was; those that are to be there again have something that makes them.
+var ends = map[string]bool{"jobs.batch": true, "pods": true}
 
-// endsIn tells by what an object showed last that it had come to its end, of kinds whose objects may: a pod that has run, or was evicted, and
-// secrets that a controller takes away.
+// endsIn tells by what an object showed last that it had come to its end, of kinds whose objects may: secrets that a controller takes away.
 var endsIn = map[string]engine.Settling{
-	"pods":    {At: "/status/phase", In: []json.RawMessage{json.RawMessage(`"Succeeded"`), json.RawMessage(`"Failed"`)}},
 	"secrets": {At: "/type", In: []json.RawMessage{json.RawMessage(`"` + ofAccount + `"`), json.RawMessage(`"bootstrap.kubernetes.io/token"`)}},
 }
 
@@ -86,6 +85,7 @@ var single = map[string]string{
 func last(k *engine.Kind) {
 	name := string(k.Name)
 	k.Ends, k.Single = ends[name], single[name]
+	k.Settles = &engine.Settling{At: "/metadata/deletionTimestamp"}
 	if e, ok := endsIn[name]; ok {
 		k.EndsIn = []engine.Settling{e}
 	}

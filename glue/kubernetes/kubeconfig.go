@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"go.yaml.in/yaml/v4"
@@ -82,6 +83,52 @@ func (c *Kubeconfig) Proxy(proxy string, meant func(server string) bool) (change
 		}
 	}
 	return changed
+}
+
+// Stand has clients reach the servers that are meant by way of a proxy that stands in for them, with certificates of an authority (PEM), and calls
+// trusted with each of them and the authorities that clients trusted there before (PEM; none: the system's). Entries that name a proxy, that
+// trust in another way, or whose users may show certificates, which would not get past the proxy, stay as they are.
+func (c *Kubeconfig) Stand(proxy string, authority []byte, meant func(server string) bool, trusted func(server string, ca []byte)) error {
+	for _, e := range c.list("clusters") {
+		about := inner(e, "clusters")
+		server, ok := about["server"].(string)
+		name, _ := e["name"].(string)
+		if !ok || !meant(server) || about["proxy-url"] != nil || about["tls-server-name"] != nil || about["insecure-skip-tls-verify"] == true || c.certified(name) {
+			continue
+		}
+		ca, err := authorities(about)
+		if err != nil {
+			return fmt.Errorf("the authority of the cluster %q: %w", name, err)
+		}
+		trusted(server, ca)
+		delete(about, "certificate-authority")
+		about["certificate-authority-data"], about["proxy-url"] = base64.StdEncoding.EncodeToString(authority), proxy
+	}
+	return nil
+}
+
+// certified reports whether a user of a cluster may show a certificate there: some program knows what one with exec has.
+func (c *Kubeconfig) certified(cluster string) bool {
+	for _, e := range c.list("contexts") {
+		about := inner(e, "contexts")
+		user, _ := about["user"].(string)
+		of := c.named("users", user)
+		for _, means := range []string{"client-certificate", "client-certificate-data", "exec"} {
+			if about["cluster"] == cluster && of[means] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// authorities reads what the certificate of a cluster is trusted by, in PEM; none: the system's.
+func authorities(about map[string]any) ([]byte, error) {
+	data, _ := about["certificate-authority-data"].(string)
+	if file, _ := about["certificate-authority"].(string); data == "" && file != "" {
+		return os.ReadFile(file)
+	}
+	return base64.StdEncoding.DecodeString(data)
 }
 
 // Through returns the configuration of a client that reaches a cluster at server, through an agent whose certificate one of the

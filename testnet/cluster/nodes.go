@@ -15,7 +15,8 @@ import (
 // node is the one that there is.
 const node = "edge"
 
-// Nodes stands in for what runs pods: it gives each a node, says that its containers run, and lets it go when it is deleted.
+// Nodes stands in for what runs pods: it gives each a node, says that its containers run, and lets it go when it is deleted. Those of a job have
+// done their work at once.
 type Nodes struct {
 	Cluster *Cluster
 	// Base reaches the host of the cluster.
@@ -30,6 +31,7 @@ type pod struct {
 	Metadata struct {
 		Namespace, Name, ResourceVersion string
 		DeletionTimestamp                string
+		Labels                           map[string]string
 	}
 	Spec struct {
 		NodeName   string
@@ -117,7 +119,9 @@ func (n *Nodes) see(ctx context.Context, p *pod) {
 	case p.Spec.NodeName == "":
 		_, err = n.do(ctx, http.MethodPost, at+"/binding", "application/json", map[string]any{"apiVersion": "v1", "kind": "Binding",
 			"metadata": map[string]any{"name": p.Metadata.Name}, "target": map[string]any{"apiVersion": "v1", "kind": "Node", "name": node}})
-	case p.Status.Phase != "Running":
+	case p.Status.Phase == "Running" && p.Metadata.Labels["batch.kubernetes.io/job-name"] != "":
+		_, err = n.do(ctx, http.MethodPatch, at+"/status", "application/merge-patch+json", map[string]any{"status": map[string]any{"phase": "Succeeded"}})
+	case p.Status.Phase == "" || p.Status.Phase == "Pending":
 		var containers []any
 		for _, c := range p.Spec.Containers {
 			containers = append(containers, map[string]any{"name": c.Name, "image": c.Image, "imageID": c.Image, "ready": true, "started": true,

@@ -26,6 +26,7 @@ if [ -n "$controllers" ]; then
 		while :; do setpriv --pdeathsig KILL "$@" & c=$!; wait $c || sleep 1; done' controllers \
 		"$controllers" --kubeconfig=controllers.yaml --leader-elect=false --secure-port=0 --root-ca-file=server.pem \
 		--service-account-private-key-file=server.key --controllers=deployment-controller,replicaset-controller,statefulset-controller \
+		--controllers=job-controller,ttl-after-finished-controller,persistentvolumeclaim-protection-controller \
 		--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller
 	others=$!
 fi

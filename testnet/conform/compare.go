@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -42,13 +43,10 @@ func assigned(k *engine.Kind) (all []LeftOut) {
 		all = append(all, LeftOut{string(k.ID.At), "the identifier, which each application assigns"})
 	}
 	for _, p := range k.Ignore {
-		all = append(all, LeftOut{string(p), "`ignore`"})
+		all = append(all, LeftOut{string(p), cmp.Or(k.Reasons[p], "`ignore`")})
 	}
 	for _, p := range k.Unordered {
 		all = append(all, LeftOut{string(p), "its order alone: `unordered`"})
-	}
-	for _, key := range k.Keys {
-		all = append(all, LeftOut{string(key.At), "its order alone: `keys`"})
 	}
 	return all
 }
@@ -90,13 +88,15 @@ func (s *site) walkList(k *engine.Kind, local, id string, v []any, at engine.Poi
 	if len(v) == 0 {
 		into[at] = compact(v)
 	}
-	token := func(i int, _ any) string { return fmt.Sprint(i) }
-	if slices.ContainsFunc(k.Unordered, func(p engine.Pointer) bool { return p.Covers(at) }) {
+	token, keyed := func(i int, _ any) string { return fmt.Sprint(i) }, false
+	loose := slices.ContainsFunc(k.Unordered, func(p engine.Pointer) bool { return p.Covers(at) })
+	if loose {
 		v = slices.Clone(v)
 		slices.SortStableFunc(v, func(a, b any) int { return strings.Compare(string(compact(a)), string(compact(b))) })
 	}
 	for _, key := range k.Keys {
 		if key.At.Covers(at) && strings.Count(string(key.At), "/") == strings.Count(string(at), "/") {
+			keyed = true
 			token = func(i int, element any) string {
 				if m, ok := element.(map[string]any); ok {
 					return strings.Trim(string(compact(m[key.Member])), `"`)
@@ -105,8 +105,14 @@ func (s *site) walkList(k *engine.Kind, local, id string, v []any, at engine.Poi
 			}
 		}
 	}
+	var order []any
 	for i, element := range v {
-		s.walk(k, local, id, element, at.Append(token(i, element)), into)
+		t := token(i, element)
+		order = append(order, t)
+		s.walk(k, local, id, element, at.Append(t), into)
+	}
+	if keyed && !loose { // of keyed elements the order counts beside what each of them shows
+		into[at] = compact(order)
 	}
 }
 

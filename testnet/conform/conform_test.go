@@ -19,10 +19,10 @@ func TestCompared(t *testing.T) {
 	nantes := &site{name: Second, upstreams: map[string]string{"boats": "http://b/"}, locals: map[string]map[string]string{"boats/dock": {"d": "9"}}}
 	const base = `{"id":"1","name":"x","stamp":1,"list":["a","b"],"dock":"7","self":"http://a/boats/1","flags":["p","q"],"crew":[{"name":"ada","seat":1},{"name":"bob"}],"note":"n [skerry r.paris]"}`
 	for text, want := range map[string]string{
-		`{"id":"2","name":"x","stamp":2,"list":["a","b"],"dock":"9","self":"http://b/boats/2","flags":["q","p"],"crew":[{"name":"bob"},{"name":"ada","seat":2}],"note":"n"}`: "",
-		`{"id":"2","name":"x","list":["b","a"],"dock":"9","self":"/boats/2","flags":["q","p"],"crew":[{"name":"bob"},{"name":"ada"}],"note":"n"}`:                            "/list/0, /list/1",
-		`{"id":"2","name":"y","list":["a"],"dock":"7","self":"/boats/3","flags":["q"],"crew":[{"name":"bob"}],"note":"m"}`:                                                   "/crew/ada/name, /dock, /flags/0, /flags/1, /list/1, /name, /note, /self",
-		`{"id":"2","name":"x","list":["a","b"],"dock":"9","self":"/boats/2","flags":["q","p"],"crew":[{"name":"bob"},{"name":"ada"}],"note":"n","more":{}}`:                  "/more",
+		`{"id":"2","name":"x","stamp":2,"list":["a","b"],"dock":"9","self":"http://b/boats/2","flags":["q","p"],"crew":[{"name":"ada","seat":2},{"name":"bob"}],"note":"n"}`: "",
+		`{"id":"2","name":"x","list":["b","a"],"dock":"9","self":"/boats/2","flags":["q","p"],"crew":[{"name":"bob"},{"name":"ada"}],"note":"n"}`:                            "/crew, /list/0, /list/1",
+		`{"id":"2","name":"y","list":["a"],"dock":"7","self":"/boats/3","flags":["q"],"crew":[{"name":"bob"}],"note":"m"}`:                                                   "/crew, /crew/ada/name, /dock, /flags/0, /flags/1, /list/1, /name, /note, /self",
+		`{"id":"2","name":"x","list":["a","b"],"dock":"9","self":"/boats/2","flags":["q","p"],"crew":[{"name":"ada"},{"name":"bob"}],"note":"n","more":{}}`:                  "/more",
 	} {
 		x, y := paris.read(boat, "1", "meta", []byte(base)), nantes.read(boat, "2", "meta", []byte(text))
 		if got := words(differences(x, y)); got != want {

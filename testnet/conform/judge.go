@@ -173,7 +173,8 @@ func (p *pair) lost(shown *representation) string {
 		return p.uncounted(shown)
 	}
 	for i, op := range p.ops {
-		if op.idle || x.field == y.field && (i == 0 || strings.Contains(x.Name, ":") || strings.Contains(y.Name, ":")) {
+		within := !x.idle && !y.idle && (x.field.Contains(y.field) || y.field.Contains(x.field))
+		if op.idle || within && (i == 0 || strings.Contains(x.Name, ":") || strings.Contains(y.Name, ":")) {
 			continue // the later one counts, and lists are merged
 		}
 		if want, got := p.between[i].text(op.field), shown.text(op.field); !p.between[i].same(shown, op.field) {

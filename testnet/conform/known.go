@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,14 @@ type Application struct {
 	// Start starts an instance with its data in dir and returns the addresses of its services. Stop is called once, also where there is an
 	// error, unless it is nil.
 	Start func(ctx context.Context, dir string) (upstreams map[string]string, stop func() error, err error)
+	// Patience is that of its run; 0: a minute.
+	Patience time.Duration
+	// Found adds what is known once both instances run, with their data in dirs; nil: nothing.
+	Found func(ctx context.Context, c *Conformance, dirs [2]string) error
 }
 
 // Applications are those that can be started here, in the order of their pages.
-var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &glance, &keystone})
+var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &glance, &keystone, &Kubernetes})
 
 // withHabits are small applications, each with habits of real ones.
 func withHabits() (all []*Application) {
@@ -123,10 +128,11 @@ func (a *Application) Conformance(ctx context.Context, program, dir string, adap
 	if err != nil {
 		return report, err
 	}
-	c := &Conformance{Program: program, Dir: dir, Catalog: catalog, Text: a.Catalog, Bodies: a.Bodies, Header: a.Header, Patience: time.Minute}
+	c := &Conformance{Program: program, Dir: dir, Catalog: catalog, Text: a.Catalog, Bodies: a.Bodies, Header: a.Header, Patience: cmp.Or(a.Patience, time.Minute)}
 	for _, name := range slices.Sorted(maps.Keys(catalog.Services)) {
 		c.Kinds = append(c.Kinds, catalog.Services[name].Kinds...)
 	}
+	var dirs [2]string
 	for i, name := range []string{First, Second} {
 		data := filepath.Join(dir, a.Name+"-"+name)
 		if err := os.MkdirAll(data, 0o700); err != nil {
@@ -139,7 +145,12 @@ func (a *Application) Conformance(ctx context.Context, program, dir string, adap
 		if err != nil {
 			return report, fmt.Errorf("start %s at %s: %w", a.Name, name, err)
 		}
-		c.Upstreams[i] = upstreams
+		c.Upstreams[i], dirs[i] = upstreams, data
+	}
+	if a.Found != nil {
+		if err := a.Found(ctx, c, dirs); err != nil {
+			return report, fmt.Errorf("ask %s what it has: %w", a.Name, err)
+		}
 	}
 	if adapt != nil {
 		adapt(c)

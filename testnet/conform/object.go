@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +39,12 @@ func (r *run) within(k *engine.Kind) (id string, ok bool) {
 func (r *run) body(k *engine.Kind, name string) Body {
 	given, ok := r.Bodies[nameOf(k)]
 	if ok && !given.isJSON() {
-		return Body{given.Media, []byte(strings.NewReplacer("{name}", name, "{value}", "begun").Replace(string(given.Text)))}
+		given.Text = []byte(strings.NewReplacer("{name}", name, "{value}", "begun").Replace(string(given.Text)))
+		return given
+	}
+	if bytes.Contains(given.Text, []byte("{name}")) {
+		given.Text = bytes.ReplaceAll(given.Text, []byte("{name}"), []byte(name))
+		return given
 	}
 	text := trial.Body(k, given.Text, name, func(kind string) string {
 		if to := r.first[kind]; to != nil {
@@ -47,7 +53,8 @@ func (r *run) body(k *engine.Kind, name string) Body {
 		}
 		return ""
 	})
-	return Body{given.Media, text}
+	given.Text = text
+	return given
 }
 
 // create sends what creates an object at a site. Where clients choose identifiers the name is the identifier.

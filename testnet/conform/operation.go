@@ -63,7 +63,7 @@ func (r *run) offered(ctx context.Context, k *engine.Kind, report *KindReport) (
 		if o == nil {
 			return nil, fmt.Errorf("an object is refused that was taken before: %s", why)
 		}
-		if k.Settles != nil { // until then the application takes nothing
+		if k.Settles != nil && len(k.Settles.In) > 0 { // until then the application takes nothing
 			if err := r.settled(ctx); err != nil {
 				return nil, err
 			}
@@ -125,7 +125,10 @@ func (r *run) thinkable(k *engine.Kind) (all []operation) {
 	body := r.body(k, "name")
 	all = append(all, operation{Name: "create", makes: true, do: createAgain})
 	if body.isJSON() {
-		all = append(all, changes(k, body.Text)...)
+		all = append(all, changes(k, body)...)
+		for _, q := range body.Requests {
+			all = append(all, requested(q))
+		}
 	} else {
 		all = append(all, operation{Name: "PUT", do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
 			given := r.Bodies[nameOf(k)]
@@ -154,10 +157,10 @@ func (r *run) thinkable(k *engine.Kind) (all []operation) {
 func createAgain(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
 	body := r.body(o.kind, o.name)
 	if body.isJSON() {
-		if _, other := fields(o.kind, body.Text); other != "" {
+		if _, other := fields(o.kind, body); other != "" {
 			body.Text = set(body.Text, other, another(valueAt(body.Text, other), s))
 		}
-		if o.kind.ID.Settable {
+		if o.kind.ID.Settable && o.kind.ID.At != o.kind.Label { // where the name is the identifier both give that
 			_, like := o.kind.Split(r.first[nameOf(o.kind)].id)
 			body.Text = set(body.Text, o.kind.ID.At, chosen(like, o.name))
 		}
@@ -212,7 +215,7 @@ func remake(ctx context.Context, r *run, s *site, o *object) (answer, *object, e
 	}
 	body := o.sent
 	if body.isJSON() {
-		if _, other := fields(o.kind, body.Text); other != "" {
+		if _, other := fields(o.kind, body); other != "" {
 			body.Text = set(body.Text, other, another(valueAt(body.Text, other), s))
 		}
 		if _, own := o.kind.Split(o.id); o.kind.ID.Settable {
@@ -234,10 +237,26 @@ func named(k *engine.Kind, n engine.NamedOperation) operation {
 	}}
 }
 
+// requested is a request of its own that the application has.
+func requested(of Request) operation {
+	return operation{Name: of.Name, field: of.Field,
+		shown: func(before, after *representation) bool {
+			return before != nil && after != nil && (of.Field == "" || after.text(of.Field) != before.text(of.Field))
+		},
+		do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
+			text := strings.NewReplacer("{name}", o.name, "{value}", "of-"+s.name).Replace(of.Text)
+			a, err := s.through(ctx, r, request{kind: o.kind, method: of.Method, path: o.kind.Item, below: of.Below, id: o.id, body: []byte(text), header: map[string]string{"Content-Type": of.Media}})
+			return a, nil, err
+		}}
+}
+
 // fields are two fields of a body that can be changed: that with the object's name where there is one, and another.
-func fields(k *engine.Kind, body []byte) (one, other engine.Pointer) {
+func fields(k *engine.Kind, body Body) (one, other engine.Pointer) {
+	if len(body.Fields) > 0 {
+		return body.Fields[0], append(slices.Clone(body.Fields), "")[1]
+	}
 	var free []engine.Pointer
-	document, err := tree.ParseJSON(body)
+	document, err := tree.ParseJSON(body.Text)
 	if err != nil {
 		return "", ""
 	}
@@ -256,18 +275,22 @@ func fields(k *engine.Kind, body []byte) (one, other engine.Pointer) {
 	return free[0], free[1]
 }
 
-// list is a field of a body that has an array.
-func list(k *engine.Kind, body []byte) (at engine.Pointer) {
-	document, err := tree.ParseJSON(body)
-	if err != nil {
-		return ""
+// lists are the fields of a body that have arrays and are tried: one.
+func lists(k *engine.Kind, body Body) []engine.Pointer {
+	document, err := tree.ParseJSON(body.Text)
+	if err != nil || len(body.Fields)+len(body.Lists) > 0 {
+		return body.Lists
 	}
+	at := engine.Pointer("")
 	leaves(document, "", func(p engine.Pointer, v any) {
 		if elements, ok := v.([]any); ok && len(elements) > 1 && at == "" && settable(k, p) {
 			at = p
 		}
 	})
-	return at
+	if at == "" {
+		return nil
+	}
+	return []engine.Pointer{at}
 }
 
 // settable says that a client may give a field any value.
@@ -309,9 +332,8 @@ type edit struct {
 }
 
 // changes are the ways to change the fields of a body.
-func changes(k *engine.Kind, body []byte) (all []operation) {
+func changes(k *engine.Kind, body Body) (all []operation) {
 	one, other := fields(k, body)
-	array := list(k, body)
 	for _, form := range []string{http.MethodPut, http.MethodPatch, "JSON Patch"} {
 		if one != "" {
 			all = append(all, change(k, form, edit{"", one, another}, false))
@@ -320,11 +342,17 @@ func changes(k *engine.Kind, body []byte) (all []operation) {
 			all = append(all, change(k, form, edit{"", other, another}, true))
 		}
 	}
-	if array == "" {
-		return all
+	for _, array := range lists(k, body) {
+		all = append(all, changesOf(k, array)...)
 	}
+	return all
+}
+
+// changesOf are the ways to change an array: its elements, and their order.
+func changesOf(k *engine.Kind, array engine.Pointer) (all []operation) {
 	form := http.MethodPut
 	switch {
+	case slices.ContainsFunc(array.Tokens(), tree.IsWhole): // in an element of another array, of which a patch can say less
 	case k.MergePatch:
 		form = http.MethodPatch
 	case k.JSONPatch != "":

@@ -32,6 +32,8 @@ type Conformance struct {
 	Text    []byte
 	// Upstreams are the base addresses of the services of each site's application.
 	Upstreams [2]map[string]string
+	// TLS are the files of the certificates that each site's application shows, and its agent too; empty: there is no TLS.
+	TLS [2]TLS
 	// Header goes with every request, and is what the agents send as their own credentials.
 	Header http.Header
 	// Kinds are those to try; the containers that they lie in have to be among them.
@@ -45,10 +47,27 @@ type Conformance struct {
 	Tell func(format string, args ...any)
 }
 
-// Body is what a client sends. Text that is no JSON has {name} where the name of the object goes and {value} where a change goes.
+// TLS is a certificate that is trusted as it is, and its key.
+type TLS struct{ Cert, Key string }
+
+// Body is what a client sends. Text that is no JSON has {name} where the name of the object goes and {value} where a change goes; JSON may have
+// {name} too, and is then sent as it is otherwise.
 type Body struct {
 	Media string
 	Text  []byte
+	// Fields and Lists are those of an object that are changed, in JSON; empty: the first that can be.
+	Fields, Lists []engine.Pointer
+	// Requests are others that clients make about such an object.
+	Requests []Request
+}
+
+// Request is one that is made about an object: {name} in its text is the object's, {value} differs between the sites.
+type Request struct {
+	Name, Method string
+	// Below is what the path has after that of the object, with the query.
+	Below, Media, Text string
+	// Field is where it shows; empty: nobody can tell.
+	Field engine.Pointer
 }
 
 // isJSON reports whether the body is looked into.
@@ -67,6 +86,11 @@ type run struct {
 	probes []*object
 	made   int
 	tag    string // what all names of this run begin with
+}
+
+// Only leaves the kinds of these names, SERVICE/KIND, to be tried.
+func (c *Conformance) Only(names []string) {
+	c.Kinds = slices.DeleteFunc(c.Kinds, func(k *engine.Kind) bool { return !slices.Contains(names, nameOf(k)) })
 }
 
 // Run tries all kinds, deletes what it has made and ends the agents.

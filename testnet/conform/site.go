@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +39,8 @@ type site struct {
 	config    agents.Config
 	agent     *process.Process
 	upstreams map[string]string
+	// client asks the site's agent and, where it shows a certificate, its application.
+	client *http.Client
 	// locals are what this site calls the objects of each kind, by what all sites call them.
 	locals map[string]map[string]string
 	// known and asks are what its agent said last of resources, and what it asks a person about them, by kind and identifier.
@@ -72,20 +76,44 @@ func (r *run) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s := &site{name: name, program: r.Program, upstreams: r.Upstreams[i], locals: map[string]map[string]string{}, config: agents.Config{
+		client, err := trusting(r.TLS[i].Cert)
+		if err != nil {
+			return err
+		}
+		s := &site{name: name, program: r.Program, upstreams: r.Upstreams[i], client: client, locals: map[string]map[string]string{}, config: agents.Config{
 			Name: name, Dir: filepath.Join(r.Dir, name), Catalog: catalog, API: address(ports[0]),
 			Mesh: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", ports[1])},
+			// Each deletion is meant, however many a run has.
+			Extra: "limits: {deletions: {number: 1000000, share: 100%}}\n",
 		}}
 		token, header, err := s.credentials(r.Header)
 		if err != nil {
 			return err
 		}
 		for j, service := range slices.Sorted(maps.Keys(s.upstreams)) {
-			s.config.Services = append(s.config.Services, agents.Service{Name: service, Listen: address(ports[2+j]), Upstream: s.upstreams[service], Token: token, Header: header})
+			s.config.Services = append(s.config.Services, agents.Service{Name: service, Listen: address(ports[2+j]), Upstream: s.upstreams[service], UpstreamCA: r.TLS[i].Cert, TLS: [2]string{r.TLS[i].Cert, r.TLS[i].Key}, Token: token, Header: header})
 		}
 		r.sites[i] = s
 	}
 	return agents.Mesh(ctx, r.sites[:])
+}
+
+// trusting is a client that takes the certificates of an authority; an empty file names none beside those of the system.
+func trusting(ca string) (*http.Client, error) {
+	if ca == "" {
+		return http.DefaultClient, nil
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", ca)
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	return &http.Client{Transport: t}, nil
 }
 
 // credentials writes what the agent asks its application with: the first of the headers that say who asks, which never travel; none without one.
@@ -220,13 +248,19 @@ type request struct {
 	id     string
 	header map[string]string
 	body   []byte
+	// below is what the path goes on with.
+	below string
 }
 
 // through sends a request through the site's agent.
 func (s *site) through(ctx context.Context, r *run, q request) (answer, error) {
 	for _, service := range s.config.Services {
 		if service.Name == string(q.kind.Service) {
-			return send(ctx, r, "http://"+service.Listen, q)
+			scheme := "http://"
+			if service.TLS[0] != "" {
+				scheme = "https://"
+			}
+			return s.send(ctx, r, scheme+service.Listen, q)
 		}
 	}
 	return answer{}, fmt.Errorf("the service %s is not tried", q.kind.Service)
@@ -234,17 +268,17 @@ func (s *site) through(ctx context.Context, r *run, q request) (answer, error) {
 
 // direct sends a request to the site's application, past the agent.
 func (s *site) direct(ctx context.Context, r *run, q request) (answer, error) {
-	return send(ctx, r, strings.TrimSuffix(s.upstreams[string(q.kind.Service)], "/"), q)
+	return s.send(ctx, r, strings.TrimSuffix(s.upstreams[string(q.kind.Service)], "/"), q)
 }
 
-func send(ctx context.Context, r *run, base string, q request) (answer, error) {
+func (s *site) send(ctx context.Context, r *run, base string, q request) (answer, error) {
 	path, ok := glue.ExpandPath(q.path, q.id)
 	if !ok {
 		return answer{}, fmt.Errorf("no path can carry the identifier %q", q.id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Patience, starting))
 	defer cancel()
-	u, err := url.Parse(base + path)
+	u, err := url.Parse(base + path + q.below)
 	if err != nil {
 		return answer{}, err
 	}
@@ -256,7 +290,7 @@ func send(ctx context.Context, r *run, base string, q request) (answer, error) {
 	for name, value := range q.header {
 		req.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return answer{}, err
 	}

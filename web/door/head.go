@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+
+	"github.com/skerry/skerry/web/traces"
 )
 
 // Field is one line of a head. Its bytes are those that came in; they are valid until the message has been passed on.
@@ -54,6 +56,8 @@ type Request struct {
 	// Scope and Leave are the desk's, for Told: the scope that it has read, and what is to be done then. They are empty before Plain.
 	Scope string
 	Leave func(let bool)
+	// Trace is the desk's as well: whether the request is traced.
+	Trace traces.Mark
 
 	length  int64 // of the body, -1: it is chunked
 	closes  bool  // the client wants no answer after this one

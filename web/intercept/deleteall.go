@@ -59,7 +59,7 @@ func (h *Handler) deleteHere(q *request.Request) {
 			if errors.Is(err, glue.ErrNoList) {
 				why = fmt.Sprintf("what the application answers to a GET on %s is %v", q.Path, err)
 			}
-			h.Log.Warn("list what is to be deleted", "path", q.Path, "err", err)
+			h.Log.WarnContext(q.Context(), "list what is to be deleted", "path", q.Path, "err", err)
 			h.Refuse(q, http.StatusBadGateway, "upstream", "%s; nothing has happened", why)
 			return
 		}

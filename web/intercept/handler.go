@@ -14,8 +14,10 @@ import (
 	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/gather"
 	"github.com/skerry/skerry/web/intercept/passage"
+	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/meter"
+	"github.com/skerry/skerry/web/traces"
 	"github.com/skerry/skerry/web/typing"
 )
 
@@ -67,8 +69,12 @@ type Config struct {
 	Correlations *carry.Correlations
 	// Discover asks the application for kinds that it has got, and reports whether there are any; nil: all are known.
 	Discover func(ctx context.Context) bool
+	// Check has all sites of a resource look at what their applications show of it; nil: nobody can.
+	Check func(ctx context.Context, id engine.DocumentID) error
 	// Meter counts what clients ask; nil: nobody does.
 	Meter *meter.Meter
+	// Tracer traces what clients and other agents ask; nil: nobody does.
+	Tracer *traces.Tracer
 	// API is where this site's REST API is, such as http://127.0.0.1:8701, for the addresses of operations.
 	API    string
 	Limits request.Limits
@@ -87,7 +93,9 @@ type Handler struct {
 	Proxies      request.Proxies
 	Correlations *carry.Correlations
 	Discover     func(ctx context.Context) bool
+	Check        func(ctx context.Context, id engine.DocumentID) error
 	Meter        *meter.Meter             // nil: nobody is told what clients ask
+	Tracer       *traces.Tracer           // likewise
 	carrier      glue.Carrier             // nil: clients have no ways of their own to say a scope
 	asserter     glue.Asserter            // nil: the application believes no agent who asks
 	refuser      glue.Refuser             // nil: refusals are problems
@@ -100,7 +108,7 @@ func New(c Config) *Handler {
 	f := request.NewFront(request.Front{Service: c.Service, Client: c.Client, Shared: c.Site, Membership: c.Membership, Network: c.Network, Peer: c.Peer, API: c.API,
 		Limits: c.Limits, Log: c.Log.With("service", string(c.Service))})
 	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Accepts: c.Accepts, Believes: c.Believes, Proxies: c.Proxies,
-		Correlations: c.Correlations, Discover: c.Discover, Meter: c.Meter, refuser: c.Client.Refuser(c.Service)}
+		Correlations: c.Correlations, Discover: c.Discover, Check: c.Check, Meter: c.Meter, Tracer: c.Tracer, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
 	h.asserter = c.Client.Asserter(c.Service)
 	h.carrier, _ = f.Dialect.(glue.Carrier)
@@ -132,15 +140,22 @@ func (h *Handler) nameOf(from engine.SiteID) string {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.SiteID) {
+	var asked *traces.Asked
+	if h.Tracer != nil {
+		r, asked = h.asked(r, from)
+	}
 	q := &request.Request{Request: r, W: w, From: from, Bodies: h.Limits.Bodies}
+	if from == "" {
+		q.Proposed, q.Began = asked.Operation(""), asked.Began()
+	}
 	if from != "" {
 		q.Bodies = h.Limits.PeerBodies
 	}
 	defer q.Release()
-	if from == "" && h.Meter != nil {
+	if from == "" && h.Meter != nil || asked != nil {
 		t := &told{ResponseWriter: w, since: time.Now()}
 		q.W = t
-		defer func() { h.tell(q, t) }()
+		defer func() { h.tell(q, t, asked) }()
 	}
 	if r.Method == http.MethodConnect {
 		h.Refuse(q, http.StatusMethodNotAllowed, "method", "this is no forward proxy: address the service itself")
@@ -200,15 +215,27 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, from engine.Site
 	h.run(q)
 }
 
-// tell tells of a client's request that has been answered.
-func (h *Handler) tell(q *request.Request, t *told) {
+// asked begins to trace a request.
+func (h *Handler) asked(r *http.Request, from engine.SiteID) (*http.Request, *traces.Asked) {
+	if from == "" {
+		return h.Tracer.Ask(r, h.Service, "", "")
+	}
+	return h.Tracer.Ask(r, h.Service, h.nameOf(from), engine.OperationID(r.Header.Get(peer.HeaderOperation)))
+}
+
+// tell tells of a request that has been answered.
+func (h *Handler) tell(q *request.Request, t *told, asked *traces.Asked) {
+	asked.End(t.status, t.Header())
+	if q.From != "" {
+		return
+	}
 	length, err := strconv.ParseInt(t.Header().Get("Content-Length"), 10, 64)
 	if err != nil {
 		length = -1
 	}
 	from, _ := netip.ParseAddrPort(q.RemoteAddr)
 	h.Meter.Tell(meter.Request{At: time.Now(), Service: h.Service, Client: from.Addr().Unmap(), Scope: q.Text, Method: q.Method, Path: q.URL.EscapedPath(),
-		Proto: q.Proto, Status: t.status, Length: length, Took: t.took})
+		Proto: q.Proto, Status: t.status, Length: length, Took: t.took, Trace: asked.Trace()})
 }
 
 // run takes a request to where its choice says.
@@ -239,7 +266,7 @@ func (h *Handler) run(q *request.Request) {
 	case q.Agreement != engine.AgreeOne && len(q.Sites) > 1 && glue.Safe(q.Method) && !q.Aggregated():
 		h.ReadAgreed(q)
 	case !q.Known || q.Match.Verb == glue.VerbOther:
-		h.Raw(q)
+		h.below(q)
 	case q.Aggregated():
 		h.List(q)
 	case q.Match.Verb == glue.VerbRead:

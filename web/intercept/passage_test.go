@@ -229,10 +229,15 @@ func TestTrailersAndInformation(t *testing.T) {
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Set("Trailer", "X-Sum")
 		_, _ = w.Write(b)
-		w.Header().Set("X-Sum", r.Trailer.Get("X-Client-Sum"))
+		sum := r.Trailer.Get("X-Client-Sum")
+		for _, own := range []string{"X-Forwarded-User", "X-Real-Ip", "Forwarded", "Skerry-User", "X-Forwarded-For"} { // what the agent alone says
+			sum += r.Trailer.Get(own)
+		}
+		w.Header().Set("X-Sum", sum)
 		w.Header().Set(http.TrailerPrefix+"X-Late", "unannounced")
 	})
-	got := rawHTTP(t, strings.TrimPrefix(s.url, "http://"), "POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\nTrailer: X-Client-Sum\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nX-Client-Sum: 5\r\n\r\n")
+	got := rawHTTP(t, strings.TrimPrefix(s.url, "http://"), "POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\nTrailer: X-Client-Sum, X-Forwarded-User\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n"+
+		"X-Client-Sum: 5\r\nX-Forwarded-User: root\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-Ip: 127.0.0.1\r\nForwarded: for=x\r\nSkerry-User: root\r\n\r\n")
 	for _, want := range []string{"HTTP/1.1 103 Early Hints\r\nLink: </style.css>", "abcde", "\r\nX-Sum: 5\r\n", "\r\nX-Late: unannounced\r\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)

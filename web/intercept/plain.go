@@ -41,6 +41,9 @@ func (h *Handler) Plain(r *door.Request) bool {
 	if h.asserter != nil && (h.Believes.Token != nil || h.Believes.Certificates || h.Believes.Proxies) {
 		return false // who asks is found out
 	}
+	if h.Tracer != nil {
+		h.mark(r)
+	}
 	trusted, correlated := h.Proxies.Trusts(r.Client), false
 	var said forwarded
 	var text string
@@ -83,6 +86,17 @@ func (h *Handler) Plain(r *door.Request) bool {
 		r.Add = said.say(r)
 	}
 	return true
+}
+
+// mark decides whether a request is traced that passes as it is: its traceparent stays what it was.
+func (h *Handler) mark(r *door.Request) {
+	var parent []byte
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Is("traceparent") {
+			parent = f.Value
+		}
+	}
+	r.Trace = h.Tracer.Mark(parent)
 }
 
 // own takes a scope that is this site, for the service and perhaps for others, and has the request remembered under it. It reports false,
@@ -160,7 +174,7 @@ func (h *Handler) inherits(r *door.Request) bool {
 
 // shown is what of a request tells who asks, and in which workflow.
 func shown(r *door.Request) *request.Request {
-	q := &request.Request{Request: &http.Request{Header: http.Header{}, TLS: r.TLS}}
+	q := &request.Request{Request: &http.Request{Header: http.Header{}, TLS: r.TLS, URL: &url.URL{RawQuery: strings.TrimPrefix(r.Query, "?")}}}
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !f.Drop {
 			q.Header.Add(string(f.Name), string(f.Value))
@@ -173,6 +187,9 @@ func shown(r *door.Request) *request.Request {
 func (h *Handler) apart(r *door.Request, scoped bool) bool {
 	m, known := h.Router().Match(r.Method, r.Path, nil)
 	if !known {
+		if _, below := h.replicaAbove(r.Method, string(r.Path)); below {
+			return false
+		}
 		return !scoped || h.Discover == nil // it may be of a kind that is new
 	}
 	container := h.Client.Container(m.Kind)
@@ -274,8 +291,9 @@ func (h *Handler) Told(r *door.Request, status int, length int64, took time.Dura
 	if r.Method == "" {
 		proto = ""
 	}
+	traced := h.Tracer.Passed(r.Trace, h.Service, r.Method, r.Path, status, took)
 	h.Meter.Tell(meter.Request{At: time.Now(), Service: h.Service, Client: r.Client, Scope: r.Scope, Method: r.Method, Path: r.Path, Proto: proto,
-		Status: status, Length: length, Took: took})
+		Status: status, Length: length, Took: took, Trace: traced})
 }
 
 // reply is an answer that is kept.

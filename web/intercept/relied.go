@@ -151,7 +151,7 @@ func (h *Handler) relyingHere(q *request.Request, t engine.Target) []relying {
 	defer cancel()
 	found, err := h.Client.Referring(ctx, t, q.Credentials())
 	if err != nil {
-		h.Log.Warn("what relies on a resource that is deleted is not all known", "resource", string(t.ID), "err", err)
+		h.Log.WarnContext(q.Context(), "what relies on a resource that is deleted is not all known", "resource", string(t.ID), "err", err)
 	}
 	var list []relying
 	for _, r := range found {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine/scope"
+	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/request"
 )
 
@@ -41,6 +42,9 @@ func (h *Handler) follow(q *request.Request) (leave func(), ok bool) {
 	q.Request = q.WithContext(q.Context())
 	q.Header = q.Header.Clone()
 	q.IDs = append(q.IDs, h.Correlations.Name(func(header string) bool { return len(q.Header[header]) > 0 }, q.Header.Set))
+	if q.Began != "" {
+		q.IDs = append(q.IDs, carry.Made(q.Began))
+	}
 	left, other, full := h.Correlations.Enter(q.IDs, parsed.Named(string(h.Service)).String())
 	switch {
 	case full:

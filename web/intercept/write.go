@@ -110,7 +110,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 	query := strings.TrimPrefix(q.Query, "?")
 	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
-		Operation: q.Operation, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
+		Operation: q.Operation, Proposed: q.Proposed, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,
 		Query: query, Header: request.Carried(m.Kind, q.Header), Body: body, Large: large, Placement: q.Sites, Parts: q.Parts, Scope: q.Scope,
 		User: q.Who(), Alternatives: alternatives(q), Agreement: q.Agreement, ExactlyOne: q.ExactlyOne,
 		Async: q.From == "" && prefersAsync(q.Header), Wait: wait(q.Header),
@@ -125,7 +125,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 	if h.runsHere(&r) {
 		var err error
 		if r.Asker, err = h.Client.Asker(q.Context(), h.Service, r.Credentials.Header); err != nil {
-			h.Log.Warn("nobody knows who asks, so what other sites do with the rights of users waits there", "err", err)
+			h.Log.WarnContext(q.Context(), "nobody knows who asks, so what other sites do with the rights of users waits there", "err", err)
 		}
 	}
 	if r.Asker != nil && r.User == "" {

@@ -173,6 +173,10 @@ func (c *Correlations) Name(has func(header string) bool, add func(header, value
 	return ID{own: key{made: true, sum: [16]byte(b[:])}}
 }
 
+// Made is the id of a request whose trace the agent has begun: it counts as one that Name has made. Traces of operations are told to whoever sees
+// these; what they let others do is to ask with the same scope.
+func Made(trace string) ID { return ID{own: remade(trace)} }
+
 // Find returns the scope that is remembered under one of the ids, empty when none is. Clash: it is not the same under all of them.
 func (c *Correlations) Find(ids []ID) (text string, clash bool) {
 	if len(ids) == 0 {

@@ -12,7 +12,7 @@ func (h *Lists) fromIndex(q *request.Request, p *part) {
 	}
 	all, err := h.Shared.Contents(q.Context(), q.Container.Document, q.Match.Kind.Name)
 	if err != nil {
-		h.Log.Warn("contents of a container", "resource", q.Container.ID, "err", err)
+		h.Log.WarnContext(q.Context(), "contents of a container", "resource", q.Container.ID, "err", err)
 		return
 	}
 	for _, i := range all {

@@ -18,7 +18,7 @@ func (h *Porter) Describe(ctx context.Context, q *request.Request, header http.H
 	h.mark(ctx, k, items)
 	next, err := h.Client.Next(k, header, body, strings.TrimPrefix(q.Query, "?"), q.Host)
 	if err != nil {
-		h.Log.Warn("where a list goes on", "path", q.Path, "err", err)
+		h.Log.WarnContext(ctx, "where a list goes on", "path", q.Path, "err", err)
 	}
 	if paged = goes || next != "" || h.Client.Numbered(k); paged {
 		h.homes(ctx, k, q.Match.Within, items, order)

@@ -135,7 +135,10 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 	}
 	r.Out.Host = r.In.Host
 	if r.Out.Trailer = nil; p.q.From == "" {
-		r.Out.Trailer = r.In.Trailer // the server fills it in when the body has ended
+		r.Out.Trailer = r.In.Trailer
+		if r.Out.Trailer != nil {
+			r.Out.Body = &trailed{ReadCloser: r.Out.Body, trailer: r.Out.Trailer, said: p.h.Client.Asserter(p.h.Service)}
+		}
 	}
 	to := p.h.Upstream
 	if p.sites != nil {
@@ -232,7 +235,7 @@ func (p *passage) present(r *http.Response) error {
 		}
 	}
 	if int64(body.Len()) > p.h.Limits.Reply || r.ContentLength > p.h.Limits.Reply {
-		p.h.Log.Warn("an answer is too long to translate the identifiers in it", "path", p.q.Path)
+		p.h.Log.WarnContext(p.q.Context(), "an answer is too long to translate the identifiers in it", "path", p.q.Path)
 		r.Body = struct {
 			io.Reader
 			io.Closer
@@ -299,7 +302,7 @@ func (p *passage) fail(_ http.ResponseWriter, r *http.Request, err error) {
 		h.NoAnswer(q, err)
 		return
 	}
-	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "peer", p.served, "err", err)
+	h.Log.WarnContext(q.Context(), "no answer", "method", q.Method, "path", q.Path, "peer", p.served, "err", err)
 }
 
 // NoAnswer tells a client that this site's application has given none.
@@ -314,7 +317,7 @@ func (h *Porter) NoAnswer(q *request.Request, err error) {
 	default:
 		h.Refuse(q, http.StatusBadGateway, "upstream", "service %s at %s gave no valid answer", h.Service, here)
 	}
-	h.Log.Warn("no answer", "method", q.Method, "path", q.Path, "err", err)
+	h.Log.WarnContext(q.Context(), "no answer", "method", q.Method, "path", q.Path, "err", err)
 }
 
 // Raw passes a request on that the catalog says nothing about.

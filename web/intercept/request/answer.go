@@ -116,7 +116,7 @@ func (h *Front) RefuseError(q *Request, err error) {
 		r = &engine.Refusal{Status: http.StatusInternalServerError, Type: "internal", Detail: "the agent made a mistake; its log says more"}
 	}
 	if r.Status >= 500 {
-		h.Log.Error("request refused", "method", q.Method, "path", q.Path, "operation", r.Operation, "err", err)
+		h.Log.ErrorContext(q.Context(), "request refused", "method", q.Method, "path", q.Path, "operation", r.Operation, "err", err)
 	}
 	var extra map[string]any
 	if r.Operation != "" {

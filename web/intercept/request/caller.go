@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -79,8 +80,8 @@ func (q *Request) Caller() string {
 	return digest(cmp.Or(q.Client, q.RemoteAddr), q.Shown())
 }
 
-// Shown tells those apart whom the application may tell apart, wherever they ask from: by their credentials, cookies included, and by
-// their certificate. It is empty for who shows nothing.
+// Shown tells those apart whom the application may tell apart, wherever they ask from: by their credentials, cookies and what stands in the query
+// included, and by their certificate. It is empty for who shows nothing.
 func (q *Request) Shown() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
@@ -93,6 +94,9 @@ func (q *Request) Shown() string {
 		c := q.TLS.PeerCertificates[0]
 		parts = append(parts, "certificate", string(c.RawIssuer), string(c.RawSubject))
 	}
+	if q.URL != nil {
+		parts = append(parts, proofs(q.URL.RawQuery)...)
+	}
 	if parts == nil {
 		return ""
 	}
@@ -103,6 +107,25 @@ func (q *Request) Shown() string {
 // of one caller apart; one that is not mixes two callers up. So they are many.
 var telling = []string{"auth", "token", "cookie", "key", "secret", "session", "credential", "password", "signature", "user", "identity", "subject",
 	"account", "tenant", "project", "organization", "group", "role", "principal", "impersonate", "assertion", "client-cert", "csrf", "xsrf", "jwt", "remote-"}
+
+// proving end the names of what proves in a query who asks: presigned addresses and tokens of programs that set no headers. What only says who,
+// as "user" does, picks things in most queries.
+var proving = []string{"auth", "authorization", "token", "key", "secret", "session", "sessionid", "session_id", "credential", "password", "passwd", "signature", "sig", "assertion", "jwt"}
+
+// proofs are the fields of a query that prove who asks, as they were written.
+func proofs(query string) (fields []string) {
+	for field := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, _, _ := strings.Cut(field, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		name = strings.ToLower(name)
+		if slices.ContainsFunc(proving, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			fields = append(fields, "?"+field)
+		}
+	}
+	return fields
+}
 
 // plain are headers that are none of these, whatever their names look like.
 var plain = []string{"Idempotency-Key", "User-Agent", "Sec-Fetch-User", "Sec-Websocket-Key", "Sec-Websocket-Extensions", "Surrogate-Key"}

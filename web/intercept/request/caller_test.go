@@ -30,6 +30,17 @@ func TestInvariantKeysAreTheirCallersOwn(t *testing.T) {
 	if caller("Cookie", "a=1; b=2") == caller("Cookie", "a=1; b=3") {
 		t.Error("only one cookie counts")
 	}
+	asks := func(query string) string {
+		return (&Request{Request: httptest.NewRequest(http.MethodPost, "/images?"+query, nil)}).Caller()
+	}
+	for _, name := range []string{"access_token", "api_key", "X-Amz-Signature", "sig", "a%63cess_t%6Fken", "password", "sessionid"} {
+		if asks(name+"=a") == asks(name+"=b") || asks("x=1&"+name+"=a") == asks("") || asks("x=1;"+name+"=a") == asks("x=1;"+name+"=b") {
+			t.Errorf("%s in the query tells nobody apart", name)
+		}
+	}
+	if asks("limit=1&user=a&keyword=b") != asks("limit=2&user=b&keyword=c") {
+		t.Error("what a query asks for makes another caller")
+	}
 	shown := func(subject string) string {
 		r := httptest.NewRequest(http.MethodPost, "/images", nil)
 		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{RawSubject: []byte(subject)}}}

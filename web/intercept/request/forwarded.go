@@ -38,13 +38,10 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 	before, elements := h.Values("X-Forwarded-For"), h.Values("Forwarded")
 	peer := addressOf(r.RemoteAddr)
 	if from != "" || !proxies.Trusts(peer) {
-		for name := range h {
-			if from != "" && name == "X-Forwarded-Prefix" { // that of the scope, which the site has cut off
-				continue
-			}
-			if strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" {
-				delete(h, name)
-			}
+		prefix, of := h["X-Forwarded-Prefix"]
+		Unforwarded(h)
+		if from != "" && of { // that of the scope, which the site has cut off
+			h["X-Forwarded-Prefix"] = prefix
 		}
 		before, elements = nil, nil
 	}
@@ -68,6 +65,15 @@ func Forwarded(r *http.Request, proxies Proxies, from engine.SiteName) string {
 		h.Set("X-Forwarded-Proto", proto)
 	}
 	return clientIn(before, peer, proxies).String()
+}
+
+// Unforwarded takes out what says for whom somebody asks.
+func Unforwarded(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" {
+			delete(h, name)
+		}
+	}
 }
 
 // AppendElement appends what Forwarded says of one that has asked. The host has nothing that must be escaped between quotes.

@@ -26,8 +26,11 @@ type Request struct {
 	From      engine.SiteID
 	Via       []engine.SiteID
 	Operation engine.OperationID
-	Again     bool // it may have come before
-	User      string
+	// Proposed is what it is to be called as an operation, empty for anything. Began is the trace that the agent has begun with it.
+	Proposed engine.OperationID
+	Began    string
+	Again    bool // it may have come before
+	User     string
 	// Client is the address of the client, as far as it is known.
 	Client string
 	// Aggregate are the sites of the list that a part is asked for of; Page says that this goes on with one.
