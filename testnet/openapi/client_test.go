@@ -47,6 +47,13 @@ func TestLinter(t *testing.T) {
 	tool(t, folder, "node_modules/.bin/redocly", "lint", "--config", "redocly.yaml", "--max-problems", "1000", document)
 }
 
+func TestParser(t *testing.T) {
+	folder, document := workshop(t)
+	if title := tool(t, folder, "node", "validate.js", document); title != "Skerry REST API\n" {
+		t.Errorf("it read a document of the title %q", title)
+	}
+}
+
 // TestClient makes a client in TypeScript, has its types checked, and runs it against the API.
 func TestClient(t *testing.T) {
 	f := served.Start(t)

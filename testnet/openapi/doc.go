@@ -1,4 +1,4 @@
-// Package openapi tests the description of the REST API with what others have made for such documents: a public linter, and what makes a
+// Package openapi tests the description of the REST API with what others have made for such documents: a public linter, a parser, and what makes a
 // client for another language of them, which then asks an agent's API.
 //
 // They come from npm (the folder npm pins them), so the tests are behind the build tag npm, and "make test-openapi" installs them first.

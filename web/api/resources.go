@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/shape"
@@ -50,11 +51,19 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	if err != nil {
 		return ResourceList{}, err
 	}
+	// Both read everything where a text is looked for: they do so side by side.
+	var counted sync.WaitGroup
+	var facets Facets
+	var notCounted error
+	if q.Count {
+		counted.Go(func() { facets, notCounted = a.Facets(ctx, q) })
+	}
 	rows, next, err := a.Store.Resources(ctx, engine.ResourceFilter{
 		Order:   order,
 		Service: engine.ServiceName(q.Service), Kind: engine.KindName(q.Kind), Site: site, State: state,
 		Query: q.Text, Silent: slices.Sorted(maps.Keys(n.Silent)), Limit: q.Limit, Cursor: q.Cursor,
 	})
+	counted.Wait()
 	if err != nil {
 		return ResourceList{}, fmt.Errorf("list resources: %w", err)
 	}
@@ -63,11 +72,9 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 		list.Items = append(list.Items, n.Resource(r))
 	}
 	if q.Count {
-		f, err := a.Facets(ctx, q)
-		list.Facets = &f
-		return list, err
+		list.Facets = &facets
 	}
-	return list, nil
+	return list, notCounted
 }
 
 // checkKind refuses names that the catalog does not have. A kind may be given without its service.

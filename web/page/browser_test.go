@@ -261,7 +261,16 @@ func (tb *tab) picture(name string) {
 	if *screenshots == "" {
 		return
 	}
-	png := get(tb, chromedp.FullScreenshot(100))
+	// A browser draws no picture of all of a long page.
+	size := get(tb, chromedp.Evaluate[[]float64](`[document.documentElement.clientWidth, Math.min(document.documentElement.scrollHeight, 6000)]`))
+	beyond := true
+	shot, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		CaptureBeyondViewport: &beyond, Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1},
+	})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	png := shot.Data
 	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
 		tb.t.Fatal(err)
 	}

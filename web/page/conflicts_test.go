@@ -198,6 +198,10 @@ func TestWhatAnAnswerDoesIsShownBeforeItIsDone(t *testing.T) {
 	if status != 200 || !strings.Contains(body, `name="action" value="keep paris">Do it for all 2`) || !strings.Contains(body, `name="id" value="`+drifted+`"`) {
 		t.Errorf("keep: %d %s", status, body)
 	}
+	// Of many sites one is chosen from a list.
+	if resp, body := ask(t, "POST", address+"/decisions/plan", url.Values{"id": {drifted}, "action": {"keep"}, "keep": {"paris"}}); resp.StatusCode != 200 || !strings.Contains(body, `value="keep paris">Do it</button>`) {
+		t.Errorf("keep one of a list: %d %s", resp.StatusCode, mainOf(body))
+	}
 	if status, body := plan("dismiss", drifted); status != 200 || !strings.Contains(body, "nantes may differ: nothing is sent anywhere") || !strings.Contains(body, ">Do it</button>") {
 		t.Errorf("dismiss: %d %s", status, body)
 	}

@@ -20,6 +20,9 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
+// sitesNamed is how many sites a sentence names at most.
+const sitesNamed = 5
+
 // decisionsShown is how many decisions the inbox shows at once: the newest.
 const decisionsShown = 500
 
@@ -42,6 +45,22 @@ func (g cause) Reason() string {
 	return g.Items[0].Reason
 }
 
+// causeShown is how many decisions of a cause stand open: of more, the others are folded, so that the next cause is on the screen.
+const causeShown = 8
+
+// Split parts the decisions of a cause into those that stand open and those that are folded. The one that is looked at stands open with those
+// before it.
+func (g cause) Split(chosen *conflictModel) (first, more []shape.Conflict) {
+	n := causeShown
+	if len(g.Items) <= n+1 { // one alone is not folded
+		n = len(g.Items)
+	}
+	if chosen != nil {
+		n = max(n, 1+slices.IndexFunc(g.Items, func(c shape.Conflict) bool { return c.ID == chosen.ID }))
+	}
+	return g.Items[:n], g.Items[n:]
+}
+
 // Keeps are the sites of which any can be kept for all of them: none where they have not the same.
 func (g cause) Keeps() []string {
 	for _, c := range g.Items {
@@ -50,6 +69,19 @@ func (g cause) Keeps() []string {
 		}
 	}
 	return sidesOf(g.Items[0])
+}
+
+// keepButtons is how many sites that can be kept have a button each: of more, one is chosen from a list.
+const keepButtons = 2
+
+// keepFirst is the site that is offered first: one that the trouble is not at, which most likely shows what is wanted.
+func (g cause) keepFirst(sites []string) string {
+	for _, site := range sites {
+		if site != g.Site {
+			return site
+		}
+	}
+	return g.Site
 }
 
 // sidesOf lists the sites of a conflict that can be kept, sorted.
@@ -372,45 +404,77 @@ func keeping(m *conflictModel, sides *shape.Comparison) []side {
 		}
 		return all
 	}
-	shows := func(site string) string {
-		var b strings.Builder
-		for _, d := range sides.Differences {
-			fmt.Fprintf(&b, "%s=%s;", d.Path, compact(d.Values[site]))
-		}
-		return b.String()
-	}
 	var all []side
-	at := map[string]int{}
-	for _, site := range m.Holders {
-		if sides.Sites[site].Error != "" {
-			continue
+	for _, sites := range alike(*sides) {
+		sites = slices.DeleteFunc(sites, func(site string) bool { return sides.Sites[site].Error != "" || !slices.Contains(m.Holders, site) })
+		if len(sites) > 0 {
+			all = append(all, side{Sites: sites})
 		}
-		i, known := at[shows(site)]
-		if !known {
-			i = len(all)
-			at[shows(site)], all = i, append(all, side{})
-		}
-		all[i].Sites = append(all[i].Sites, site)
 	}
 	most := 0
 	for i, c := range all {
 		if len(c.Sites) > len(all[most].Sites) {
 			most = i
 		}
-		change := slices.DeleteFunc(slices.Clone(m.Holders), func(site string) bool { return slices.Contains(c.Sites, site) })
-		shows, changes := "shows", "changes"
-		if len(c.Sites) > 1 {
-			shows = "show"
+		var change, silent []string
+		for _, site := range m.Holders {
+			switch {
+			case slices.Contains(c.Sites, site):
+			case sides.Sites[site].Error != "":
+				silent = append(silent, site)
+			default:
+				change = append(change, site)
+			}
 		}
-		if len(change) > 1 {
-			changes = "change"
+		all[i].Follows = fmt.Sprintf("Everyone shows what %s, and %s", these(c.Sites, "shows", "show"), these(change, "changes", "change"))
+		if len(silent) > 0 {
+			all[i].Follows += "; " + these(silent, "does not answer now, and changes when it does", "do not answer now, and change when they do")
 		}
-		all[i].Follows = fmt.Sprintf("Everyone shows what %s %s, and %s %s", strings.Join(c.Sites, " and "), shows, cmp.Or(strings.Join(change, " and "), "nobody"), changes)
 	}
 	if len(all) > 0 {
 		all[most].Likely = len(all[most].Sites) > 1
 	}
 	return all
+}
+
+// alike groups the sites of a comparison by what they show of the fields that differ, those that do not answer last.
+func alike(c shape.Comparison) (groups [][]string) {
+	at := map[string]int{}
+	sites := siteNames(c.Sites)
+	slices.SortStableFunc(sites, func(a, b string) int {
+		return cmp.Compare(min(len(c.Sites[a].Error), 1), min(len(c.Sites[b].Error), 1))
+	})
+	for _, site := range sites {
+		var shows strings.Builder
+		if c.Sites[site].Error != "" {
+			shows.WriteString("nothing")
+		}
+		for _, d := range c.Differences {
+			v, there := d.Values[site]
+			fmt.Fprintf(&shows, "%s=%t%s;", d.Path, there, compact(v))
+		}
+		i, known := at[shows.String()]
+		if !known {
+			i = len(groups)
+			at[shows.String()], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], site)
+	}
+	return groups
+}
+
+// these are sites, and what they do: by name where they are few.
+func these(sites []string, one, more string) string {
+	switch n := len(sites); {
+	case n == 0:
+		return "nobody " + one
+	case n == 1:
+		return sites[0] + " " + one
+	case n > sitesNamed:
+		return fmt.Sprintf("%s and %d others %s", strings.Join(sites[:sitesNamed-1], ", "), n-sitesNamed+1, more)
+	default:
+		return fmt.Sprintf("%s and %s %s", strings.Join(sites[:n-1], ", "), sites[n-1], more)
+	}
 }
 
 // capital makes a sentence begin as one.

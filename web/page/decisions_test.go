@@ -27,6 +27,29 @@ func TestDecisionsStandByCause(t *testing.T) {
 	}
 }
 
+// TestALargeCauseIsFolded but for its first decisions and those up to the one that is looked at; nothing is left out.
+func TestALargeCauseIsFolded(t *testing.T) {
+	var g cause
+	for i := range 30 {
+		g.Items = append(g.Items, shape.Conflict{ID: fmt.Sprint(i)})
+	}
+	at := func(id string) *conflictModel {
+		m := &conflictModel{}
+		m.ID = id
+		return m
+	}
+	for _, tt := range []struct {
+		of     int
+		chosen *conflictModel
+		open   int
+	}{{30, nil, 8}, {9, nil, 9}, {10, nil, 8}, {30, at("3"), 8}, {30, at("20"), 21}, {30, at("another"), 8}, {1, nil, 1}} {
+		some := cause{Items: g.Items[:tt.of]}
+		if first, more := some.Split(tt.chosen); len(first) != tt.open || len(first)+len(more) != tt.of {
+			t.Errorf("of %d, %d stand open and %d are folded", tt.of, len(first), len(more))
+		}
+	}
+}
+
 // TestWhatIsKeptSaysWhoChanges: sites that show the same are one choice, which says which others change.
 func TestWhatIsKeptSaysWhoChanges(t *testing.T) {
 	m := &conflictModel{Holders: []string{"nantes", "paris", "toulouse"}}
@@ -36,6 +59,14 @@ func TestWhatIsKeptSaysWhoChanges(t *testing.T) {
 	if len(list) != 2 || list[0].Likely || !list[1].Likely ||
 		list[0].Follows != "Everyone shows what nantes shows, and paris and toulouse change" {
 		t.Errorf("it can be kept: %+v", list)
+	}
+	m.Holders = append(m.Holders, "lyon")
+	sides.Sites["lyon"] = shape.View{Error: "the application answered 503"}
+	if list := keeping(m, sides); len(list) != 2 || list[1].Follows != "Everyone shows what paris and toulouse show, and nantes changes; lyon does not answer now, and changes when it does" {
+		t.Errorf("with a site that does not answer it can be kept: %+v", list)
+	}
+	if groups := fmt.Sprint(alike(*sides)); groups != "[[nantes] [paris toulouse] [lyon]]" {
+		t.Errorf("side by side stand %s", groups)
 	}
 	m.Holder, m.Holders, m.Site = "paris", []string{"nantes", "paris"}, "nantes"
 	if list := keeping(m, nil); len(list) != 2 || list[0].Follows != "nantes keeps the name, and the object of paris is deleted" || list[0].Likely {

@@ -267,7 +267,7 @@ func meaning(state string) string {
 	case "decide":
 		return "something waits for a person there"
 	case "failing":
-		return "a service of its application does not answer, or does not let the agent in"
+		return "a service of its application does not answer as it should, or does not let the agent in"
 	case "held":
 		return "one of many deletions from while the site was away: it waits to be confirmed"
 	case "paused":

@@ -57,15 +57,16 @@ type way struct {
 	Lanes  []lane
 	Ticks  []tick
 	Height int
+	Open   bool // a site has not come to an end with it: the axis reaches to now
 }
 
 func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) way {
 	var w way
 	o := d.Operation
 	longest := time.Millisecond
-	open := false
 	for name, at := range o.Sites {
-		l := lane{Site: name, Origin: name == o.Origin, Outcome: at, Settled: !at.At.IsZero()}
+		left := slices.Contains([]string{"pending", "held", "paused"}, at.State) // then it tells when it was tried last
+		l := lane{Site: name, Origin: name == o.Origin, Outcome: at, Settled: !at.At.IsZero() && !left}
 		if took := at.At.Sub(o.IssuedAt); l.Settled {
 			longest = max(longest, took)
 			l.Took = millis(max(0, float64(took.Microseconds())/1000))
@@ -79,11 +80,11 @@ func wayOf(d api.OperationDetail, self string, asked askedLane, now time.Time) w
 		default:
 			l.Ask = at.State != "applied" && at.State != "superseded"
 		}
-		open = open || at.State == "pending"
+		w.Open = w.Open || left
 		w.Lanes = append(w.Lanes, l)
 	}
 	even := true
-	if open { // what is still open reaches to now, past what has happened, which stays apart where that is long ago
+	if w.Open { // what is still open reaches to now, past what has happened, which stays apart where that is long ago
 		even = now.Sub(o.IssuedAt) <= longest*4
 		longest = max(longest*5/4, now.Sub(o.IssuedAt))
 	}

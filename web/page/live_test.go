@@ -258,6 +258,25 @@ func TestAPhoneHasAFoldedMenu(t *testing.T) {
 	tb.noComplaints("the menu")
 }
 
+// TestTheTimelineMovesWhileAnOperationIsPending: its axis reaches to now, and the stream's pulse alone has it drawn anew. What has come to an end
+// moves no more.
+func TestTheTimelineMovesWhileAnOperationIsPending(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	tb := open(t, "light", true)
+	axis := "document.querySelector('svg.lanes').textContent"
+	tb.do(chromedp.Navigate(address + "/operations/019aa3f0-8c22-7e53-9c70-22c3d4e5f607"))
+	tb.until("live.dataset.live === 'live'")
+	was := get(tb, chromedp.Evaluate[string](axis))
+	tb.until(axis + " !== " + fmt.Sprintf("%q", was))
+	for path, moves := range map[string]bool{"/operations/019aa3f0-8c22-7e53-9c70-22c3d4e5f607": true, "/operations/019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6": false} {
+		if _, body := ask(t, "GET", address+path, nil); strings.Contains(body, "alive from:#live") != moves {
+			t.Errorf("%s moves: %t", path, !moves)
+		}
+	}
+	tb.noComplaints("a pending operation")
+}
+
 // TestATabThatComesBackIsStale until the server has spoken again.
 func TestATabThatComesBackIsStale(t *testing.T) {
 	site := webtest.Generous()

@@ -14,7 +14,7 @@ import (
 const (
 	mapWidth, mapHeight = 900.0, 380.0
 	mapEdgeX, mapEdgeY  = 80.0, 44.0
-	mapApart            = 74.0 // between two sites at least
+	mapApart            = 74.0 // between two sites at least, where there is room
 	mapBeside           = 36.0 // between a site and the stroke to one behind it
 	// maxMapped is how many sites are drawn, those that are nearest; the table has them all.
 	maxMapped = 40
@@ -29,12 +29,16 @@ type point struct{ X, Y float64 }
 type mapped struct {
 	shape.Site
 	point
+	// Named and Timed say that there is room for its name and for its round trip.
+	Named, Timed bool
 }
 
 // meshMap is the drawing of a mesh: sites that are near each other, in round trips, are near each other in it.
 type meshMap struct {
 	Sites []mapped // this site first
 	Left  int      // how many are not drawn
+	// Unnamed is how many of those that are drawn have no room for their names.
+	Unnamed int
 	// Scale is how long Ruler milliseconds are, in units of the drawing; 0: too little is known.
 	Scale, Ruler float64
 }
@@ -72,7 +76,7 @@ func mapOf(sites []shape.Site, p pairs) meshMap {
 	farthest := 0.0
 	for i, s := range near {
 		angle := 2 * math.Pi * float64(i) / float64(len(near))
-		m.Sites = append(m.Sites, mapped{s, point{math.Cos(angle), math.Sin(angle)}})
+		m.Sites = append(m.Sites, mapped{Site: s, point: point{math.Cos(angle), math.Sin(angle)}})
 		for _, t := range near[:i] {
 			if d := p.of(s.Name, t.Name); d != nil {
 				farthest = max(farthest, d.RTT)
@@ -90,6 +94,7 @@ func mapOf(sites []shape.Site, p pairs) meshMap {
 	}
 	m.turn()
 	m.fit(farthest)
+	m.label()
 	return m
 }
 
@@ -157,10 +162,11 @@ func (m *meshMap) fit(farthest float64) {
 	for i := range m.Sites {
 		m.Sites[i].X, m.Sites[i].Y = mapWidth/2+m.Sites[i].X*scale, mapHeight/2+m.Sites[i].Y*scale
 	}
+	apart := min(mapApart, 0.9*math.Sqrt((mapWidth-2*mapEdgeX)*(mapHeight-2*mapEdgeY)/float64(max(1, len(m.Sites)))))
 	for range 60 {
 		for i := range m.Sites {
 			for j := range m.Sites[:i] {
-				m.Sites[i].push(&m.Sites[j])
+				m.Sites[i].push(&m.Sites[j], apart)
 			}
 			for j := range m.Sites {
 				if i > 0 && j > 0 && i != j {
@@ -168,27 +174,97 @@ func (m *meshMap) fit(farthest float64) {
 				}
 			}
 		}
-	}
-	for i := range m.Sites {
-		s := &m.Sites[i]
-		s.X, s.Y = min(max(s.X, mapEdgeX), mapWidth-mapEdgeX), min(max(s.Y, mapEdgeY), mapHeight-mapEdgeY)
+		for i := range m.Sites { // what was pushed over the edge is pushed along it in the next round
+			s := &m.Sites[i]
+			s.X, s.Y = min(max(s.X, mapEdgeX), mapWidth-mapEdgeX), min(max(s.Y, mapEdgeY), mapHeight-mapEdgeY)
+		}
 	}
 	if farthest > 0 && scale > 0 {
 		m.Ruler = math.Pow(10, math.Floor(math.Log10(farthest/2)))
 		m.Scale = m.Ruler * scale
+		for m.Scale > mapWidth/3 { // sites that are nearer than their round trips
+			m.Ruler, m.Scale = m.Ruler/10, m.Scale/10
+		}
 	}
 }
 
-func (s *mapped) push(t *mapped) {
+// box is what a text covers of the drawing, or a site.
+type box struct{ left, top, right, bottom float64 }
+
+func boxAt(x, y, width, height float64) box {
+	return box{x - width/2, y - height/2, x + width/2, y + height/2}
+}
+
+func (a box) covers(b box) bool {
+	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+}
+
+// Sizes of what stands at a site: a letter of its name, a line of text, and where the middles of its name and of its round trip are.
+const (
+	letterWide, lineHigh  = 8.2, 15.0
+	nameAbove, tripBelow  = 21.0, 21.0
+	siteWide, nameLetters = 20.0, 16
+)
+
+func (s *mapped) nameBox() box {
+	return boxAt(s.X, s.Y-nameAbove, letterWide*float64(min(len([]rune(s.Name)), nameLetters)), lineHigh)
+}
+
+func (s *mapped) tripBox() box {
+	return boxAt(s.X, s.Y+tripBelow, letterWide*float64(len(tripWords(s.Site))), lineHigh)
+}
+
+// label names the sites as far as no name covers another text or a site: this one first, then those that cannot be reached, then the nearest.
+func (m *meshMap) label() {
+	var taken []box
+	for _, s := range m.Sites {
+		taken = append(taken, boxAt(s.X, s.Y, siteWide, siteWide))
+	}
+	take := func(b box) bool {
+		if slices.ContainsFunc(taken, b.covers) {
+			return false
+		}
+		taken = append(taken, b)
+		return true
+	}
+	order := make([]*mapped, len(m.Sites))
+	for i := range m.Sites {
+		order[i] = &m.Sites[i]
+	}
+	rank := func(s *mapped) int {
+		switch {
+		case s.Self:
+			return 0
+		case !s.Reachable:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(order, func(a, b *mapped) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, s := range order {
+		s.Named = take(s.nameBox())
+		if s.Self && !s.Named { // it lies over another site then, and no text over it
+			s.Named, taken = true, append(taken, s.nameBox())
+		}
+		if !s.Named {
+			m.Unnamed++
+		}
+	}
+	for _, s := range order {
+		s.Timed = s.Named && take(s.tripBox())
+	}
+}
+
+func (s *mapped) push(t *mapped, apart float64) {
 	dx, dy := s.X-t.X, s.Y-t.Y
 	have := math.Hypot(dx, dy)
-	if have >= mapApart {
+	if have >= apart {
 		return
 	}
 	if have < 1e-6 {
 		dx, dy, have = 1, 0, 1
 	}
-	by := (mapApart - have) / 2 / have
+	by := (apart - have) / 2 / have
 	s.X, s.Y, t.X, t.Y = s.X+dx*by, s.Y+dy*by, t.X-dx*by, t.Y-dy*by
 }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/skerry/skerry/web/api"
@@ -59,6 +60,27 @@ func TestTheMapHasRoomForEverySite(t *testing.T) {
 				t.Errorf("%d sites: %s is at %v", n, s.Name, s.point)
 			}
 			seen[fmt.Sprintf("%.0f %.0f", s.X, s.Y)] = true
+		}
+		var texts []box
+		for i := range m.Sites {
+			s := &m.Sites[i]
+			if s.Named {
+				texts = append(texts, s.nameBox())
+			}
+			if s.Timed {
+				texts = append(texts, s.tripBox())
+			}
+		}
+		for i, a := range texts {
+			if slices.ContainsFunc(texts[:i], a.covers) {
+				t.Errorf("%d sites: a text lies over another at %v", n, a)
+			}
+		}
+		if n > 0 && (!m.Sites[0].Named || n <= 8 && m.Unnamed > 0) {
+			t.Errorf("%d sites: %d have no name, this one has one: %t", n, m.Unnamed, m.Sites[0].Named)
+		}
+		if m.Scale > mapWidth/3 {
+			t.Errorf("%d sites: the ruler is %.0f long", n, m.Scale)
 		}
 		if len(seen) < len(m.Sites)*2/3 {
 			t.Errorf("%d sites stand in %d places", len(m.Sites), len(seen))

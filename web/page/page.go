@@ -131,6 +131,8 @@ type frame struct {
 	Now      time.Time
 	// Decisions is how many things wait for a person, as far as this site is concerned.
 	Decisions int
+	// Moves says that the view shows something which changes with the time, though nothing happens.
+	Moves bool
 	// By is who asks.
 	By auth.Principal
 }
@@ -147,10 +149,9 @@ func (f frame) waiting() string {
 func (f frame) operates() bool    { return f.By.Role >= auth.Operator }
 func (f frame) administers() bool { return f.By.Role >= auth.Admin }
 
-// trigger says when the view is loaded again: with news and, where round trips are shown, which change without any,
-// with every pulse of the stream.
+// trigger says when the view is loaded again: with news and, where it moves without any, with every pulse of the stream.
 func (f frame) trigger() string {
-	if f.Nav == "overview" || f.Nav == "sites" {
+	if f.Moves {
 		return "news from:#live, alive from:#live"
 	}
 	return "news from:#live"
@@ -167,6 +168,7 @@ func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
 			f.Decisions += n
 		}
 	}
+	f.Moves = nav == "overview" || nav == "sites" // they show round trips
 	if c.Request().Method == http.MethodGet {
 		f.Reload = c.Request().URL.RequestURI()
 	}

@@ -50,6 +50,9 @@ func (p *Page) plan(c echo.Context) error {
 	ctx := c.Request().Context()
 	m := planned{IDs: c.Request().PostForm["id"]}
 	m.Action, m.Site, _ = strings.Cut(c.FormValue("action"), " ")
+	if m.Action == string(engine.ActionKeep) && m.Site == "" {
+		m.Site = c.FormValue("keep")
+	}
 	if len(m.IDs) == 0 {
 		return p.showDecisions(c, http.StatusBadRequest, []string{"nothing was chosen: nothing has happened"}, 0)
 	}
@@ -175,7 +178,7 @@ func (m planned) Headline() string {
 	case 1:
 		changes = slices.Collect(maps.Keys(sites))[0] + " changes"
 	}
-	if len(values) == 1 { // all get one value
+	if len(values) == 1 && !values[`""`] { // all get one value, and it says something
 		return fmt.Sprintf("Everyone goes back to %s: %s.", slices.Collect(maps.Keys(values))[0], changes)
 	}
 	return fmt.Sprintf("Everyone shows what %s shows: %s.", m.Site, changes)

@@ -37,8 +37,13 @@ func (p *Page) site(c echo.Context) error {
 	return p.showSite(c, http.StatusOK, name, "")
 }
 
-func (p *Page) siteNamed(name string) (shape.Site, error) {
-	for _, s := range p.api.Sites() {
+// siteNamed is a site as it has told last.
+func (p *Page) siteNamed(ctx context.Context, name string) (shape.Site, error) {
+	sites, err := p.api.SiteStates(ctx)
+	if err != nil {
+		return shape.Site{}, err
+	}
+	for _, s := range sites {
 		if s.Name == name {
 			return s, nil
 		}
@@ -48,7 +53,7 @@ func (p *Page) siteNamed(name string) (shape.Site, error) {
 
 func (p *Page) showSite(c echo.Context, status int, name, wrong string) error {
 	ctx, self := c.Request().Context(), p.api.Mesh.Self()
-	site, err := p.siteNamed(name)
+	site, err := p.siteNamed(ctx, name)
 	if err != nil {
 		return p.Fail(c, err)
 	}
@@ -89,7 +94,7 @@ func (p *Page) steerSite(do func(c echo.Context, s shape.Site) error) echo.Handl
 		if err != nil {
 			return p.Fail(c, err)
 		}
-		site, err := p.siteNamed(name)
+		site, err := p.siteNamed(c.Request().Context(), name)
 		if err != nil {
 			return p.Fail(c, err)
 		}
@@ -153,7 +158,7 @@ func (p *Page) takeOut(do func(context.Context, engine.SiteID) error) echo.Handl
 		if err != nil {
 			return p.Fail(c, err)
 		}
-		site, err := p.siteNamed(name)
+		site, err := p.siteNamed(c.Request().Context(), name)
 		if err != nil {
 			return p.Fail(c, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/webtest"
@@ -138,6 +139,10 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	}
 	if _, body := ask(t, "GET", address+"/sites/rennes", nil); !strings.Contains(body, "Nobody can tell now: rennes cannot be reached") {
 		t.Errorf("a site that cannot be reached: %s", mainOf(body))
+	}
+	site.SetBulletin(webtest.Nantes, &engine.Bulletin{At: time.Now().UnixMicro(), Failing: []engine.FailingService{{Service: "images", State: engine.QueueFailing}}})
+	if _, body := ask(t, "GET", address+"/sites/nantes", nil); !strings.Contains(body, "as nantes has told") || strings.Contains(body, "None is known to be in trouble") {
+		t.Errorf("a site that has told of a service that fails: %s", mainOf(body))
 	}
 	if resp, _ := ask(t, "GET", address+"/sites/lyno", nil); resp.StatusCode != 404 {
 		t.Errorf("no such site: %d", resp.StatusCode)

@@ -220,7 +220,9 @@ func (p *Page) showOperation(c echo.Context, status int, id, wrong string) error
 		return p.Fail(c, err)
 	}
 	f := p.frame(c, methodOf(o.Operation)+" "+pathOf(o.Operation), "operations", with("/api/v1"+operationURL(o.ID), pick(c.QueryParams(), "site")))
-	return render(c, status, operationView(f, o, wayOf(o, f.Site, asked, f.Now), conflicts, wrong))
+	way := wayOf(o, f.Site, asked, f.Now)
+	f.Moves = way.Open
+	return render(c, status, operationView(f, o, way, conflicts, wrong))
 }
 
 // askedLane is what another site has told of an operation: when it goes on with it, or why it told nothing.

@@ -79,7 +79,7 @@ func (s *SiteState) Needs() string {
 		parts = append(parts, fmt.Sprintf("%d decisions wait for a person there", s.Decisions))
 	}
 	for _, service := range slices.Sorted(maps.Keys(s.Failing)) {
-		why := "does not answer"
+		why := "does not answer as it should"
 		if s.Failing[service] == string(engine.QueuePaused) {
 			why = "does not let the agent in"
 		}

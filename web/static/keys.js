@@ -30,7 +30,7 @@
   }
 
   function row(step) {
-    const links = [...document.querySelectorAll('main tbody th a, main .worries a.id, main .history a')];
+    const links = [...document.querySelectorAll('main tbody th a, main .worries a.id, main .history a')].filter((a) => !a.closest('details:not([open])'));
     if (links.length === 0) return;
     const at = links.indexOf(document.activeElement);
     const next = at < 0 ? (step > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + step, 0), links.length - 1);
