@@ -40,6 +40,7 @@ import (
 	"github.com/skerry/skerry/web/intercept/peer"
 	"github.com/skerry/skerry/web/intercept/request"
 	"github.com/skerry/skerry/web/meter"
+	"github.com/skerry/skerry/web/traces"
 	"github.com/skerry/skerry/web/typing"
 )
 
@@ -64,6 +65,7 @@ type Agent struct {
 	registry   *prometheus.Registry
 	accessLog  *meter.Log // nil: there is none
 	meter      *meter.Meter
+	tracer     *traces.Tracer // nil: nothing is traced
 	ready      readiness
 	// correlations are the scopes of workflows.
 	correlations *carry.Correlations
@@ -126,6 +128,13 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.log = a.log.With("site", string(cfg.Site))
+	a.registry = prometheus.NewRegistry()
+	if cfg.Traces != nil {
+		if a.tracer, err = a.newTracer(ctx); err != nil {
+			return err
+		}
+		a.log = a.tracer.Logs(a.log)
+	}
 	lock := a.inherited.lock
 	if a.life.StandBy && lock == nil {
 		if lock, err = a.standBy(ctx); err != nil {
@@ -160,6 +169,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.tracer.Gives(self)
 	a.vault = a.store.Vault()
 	blobs, err := storage.OpenBlobs(cfg.DataDir, a.vault)
 	if err != nil {
@@ -176,7 +186,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	a.core, err = core.New(ctx, core.Config{
 		Accept: cfg.Accept,
 		Kept:   waiting.Rooms{All: waiting.Share(cfg.Limits.Kept.All), Each: waiting.Share(cfg.Limits.Kept.Caller), Nobody: waiting.Share(cfg.Limits.Kept.Anonymous)},
-		Self:   self, Kinds: kinds(a.catalog), Documents: documents, Store: a.between.Store(a.store, self), Blobs: a.between.Blobs(blobs),
+		Self:   self, Kinds: kinds(a.catalog), Documents: documents, Store: a.tracer.Store(a.between.Store(a.store, self), self), Blobs: a.between.Blobs(blobs),
 		Spools: a.between.Spools(spools), App: a.between.Application(a.client), Catalog: a.client,
 		Unknown: func(service engine.ServiceName, _ engine.KindName) {
 			if r := a.refreshers[service]; r != nil {
@@ -189,7 +199,11 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			}
 		},
 		Log: a.log, Now: time.Now, Clock: a.clock,
-		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
+		NewID: func() string {
+			id := uuid.Must(uuid.NewV7())
+			engine.Give((*[16]byte)(&id), self)
+			return id.String()
+		},
 		Random: func(b []byte) { rand.Read(b) },
 		Limits: site.Limits{
 			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,
@@ -217,7 +231,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	transport := a.network.Transport()
+	transport := a.tracer.Peers(a.network.Transport(), a.core.Mesh.Name)
 	a.core.Attach(a.between.Network(a.network), a.between.Forwarder(peer.NewForwarder(a.core.Mesh, transport, 0)))
 	traffic, operator := a.core.Traffic(), a.core.Operator()
 	a.types = peer.NewChecker(a.client, traffic, a.core.Mesh, transport, func(k *engine.Kind) glue.Visibility { return a.catalog.Rules(k).Visibility })
@@ -232,7 +246,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			discover = r.seek
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
-			Discover: discover, Meter: a.meter,
+			Discover: discover, Meter: a.meter, Check: operator.Check, Tracer: a.tracer,
 			Service: name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)), Accepts: a.core.Accept.Accepts,
 			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: a.correlations, API: cfg.API.URL(),
@@ -276,7 +290,9 @@ func (a *Agent) prepare(ctx context.Context) (err error) {
 	if err = a.listen(); err != nil {
 		return err
 	}
-	a.registry = prometheus.NewRegistry()
+	if a.tracer != nil {
+		a.client.Surround(a.tracer.Crosses)
+	}
 	if cfg.AccessLog != nil {
 		if a.accessLog, err = meter.Open(cfg.AccessLog.File, cfg.AccessLog.Format, cfg.AccessLog.One, a.log); err != nil {
 			return err
@@ -547,7 +563,7 @@ func (a *Agent) close() error {
 	if a.accessLog != nil {
 		errs = append(errs, a.accessLog.Close())
 	}
-	errs = append(errs, a.closeStore())
+	errs = append(errs, a.closeStore(), a.closeTraces())
 	for _, line := range []*control{a.inherited.before, a.after} {
 		if line != nil {
 			line.conn.Close()

@@ -56,6 +56,8 @@ type Config struct {
 	Log         Log
 	// AccessLog is what clients have asked of the services; nil: nobody writes that down.
 	AccessLog *AccessLog
+	// Traces go to a collector; nil: nothing is traced.
+	Traces *Traces
 
 	// places are where the file has what Check looks at, for its report.
 	places places
@@ -342,6 +344,21 @@ type AccessLog struct {
 	Format meter.Format
 	// One [access_log.one_of] has one of so many requests written, and each that was answered with 500 or more. Default 1: all are.
 	One int
+}
+
+// Traces [traces] tells a collector of OpenTelemetry the way of requests and operations through all sites (OTLP over HTTP). Without this key nothing
+// is traced.
+type Traces struct {
+	// Endpoint [traces.endpoint] is where the collector is: http or https, host and port. Without a path, /v1/traces is meant. Required.
+	Endpoint string
+	// Sample [traces.sample] is the part of what clients ask that is traced, written as 5%. Who says in traceparent whether it is
+	// traced is believed; with 0% nothing else is. What has begun at another site is traced here where it is there. Default 100%.
+	Sample float64
+	// Headers [traces.headers] are sent to the collector: each has the name of a header and the file of its value, which is read anew for each
+	// use. Default none.
+	Headers map[string]string
+	// CA [traces.ca] has the authorities, in PEM, that the collector's certificate is checked with. Default empty: the system's.
+	CA string
 }
 
 // Load reads the configuration in the file at path. The error is a *strictyaml.Error with all problems of the file, or

@@ -108,6 +108,9 @@ func (r *configReader) read(v strictyaml.Value) {
 	if v := m.Optional("access_log"); v.Present() {
 		r.accessLog(v.Mapping("configuration of the access log"))
 	}
+	if v := m.Optional("traces"); v.Present() {
+		r.traces(v.Mapping("configuration of traces"))
+	}
 	m.Done()
 }
 

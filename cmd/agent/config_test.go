@@ -136,6 +136,7 @@ looks: {after: 2s, every: 10m}
 correlation: {headers: [X-Trace], ttl: 5m}
 log: {level: debug, format: json}
 access_log: {file: access.log, format: common, one_of: 100}
+traces: {endpoint: "https://collector.example/", sample: 2.5%, headers: {authorization: ./token}, ca: ca.pem}
 `})
 	c, err := Load(filepath.Join(folder, "c.yaml"))
 	if err != nil {
@@ -175,6 +176,9 @@ access_log: {file: access.log, format: common, one_of: 100}
 	}
 	if want := (AccessLog{at("access.log"), meter.Common, 100}); c.AccessLog == nil || *c.AccessLog != want {
 		t.Errorf("the access log is %+v", c.AccessLog)
+	}
+	if want := (&Traces{"https://collector.example/v1/traces", 0.025, map[string]string{"Authorization": at("token")}, at("ca.pem")}); !reflect.DeepEqual(c.Traces, want) {
+		t.Errorf("traces are %+v", c.Traces)
 	}
 	if got := *c.Services["images"].Credentials; got.TokenFile == "" || got.Header+got.ValueFile != "" {
 		t.Errorf("the credentials of images are %+v", got)

@@ -23,7 +23,7 @@ func (a *Agent) openEntrances() error {
 		if err != nil {
 			return err
 		}
-		a.entrances[name] = intercept.NewEntrance(intercept.Config{Service: name, Client: client, Meter: a.meter, Correlations: a.correlations,
+		a.entrances[name] = intercept.NewEntrance(intercept.Config{Service: name, Client: client, Meter: a.meter, Tracer: a.tracer, Correlations: a.correlations,
 			Believes: a.believes(name), Proxies: a.cfg.Services[name].TrustedProxies, Log: a.log})
 	}
 	return nil

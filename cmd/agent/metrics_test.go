@@ -26,6 +26,7 @@ application: ./app.yaml
 api: {listen: "127.0.0.1:0"}
 mesh: {listen: [/ip4/127.0.0.1/tcp/0]}
 services: {a: {listen: "127.0.0.1:0", upstream: "http://127.0.0.1:9"}}
+traces: {endpoint: "http://127.0.0.1:9"}
 `)
 	if err != nil {
 		t.Fatal(err)

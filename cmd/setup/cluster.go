@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
 )
 
@@ -55,6 +56,22 @@ func FromKubeconfig(path, at string, o Options) (Front, error) {
 	}
 	f.Services = []Service{s}
 	f.Next = []string{"clients trust the agent's listener by listener.pem: skerry kubeconfig --listener-ca listener.pem > through-skerry"}
+	return f, nil
+}
+
+// With has the cluster be the one service of a catalog that is there already, the one of the other sites.
+func (f Front) With(path string, text []byte) (Front, error) {
+	c, err := glue.ParseCatalog(path, text)
+	if err != nil {
+		return Front{}, err
+	}
+	for name, s := range c.Services {
+		if len(c.Services) > 1 || s.Glue != glue.GlueKubernetes {
+			return Front{}, fmt.Errorf("the catalog %s is not that of a cluster alone: give --upstream for each service of it, and no --kubeconfig", path)
+		}
+		f.Services[0].Name = name
+	}
+	f.Catalog, f.Given = text, true
 	return f, nil
 }
 

@@ -160,6 +160,20 @@ users: [{name: u, user: {}}]
 	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "with 1 kinds") {
 		t.Errorf("it tells %s", told)
 	}
+	// A further site has the catalog of the others, and its own cluster.
+	theirs, err := f.With("theirs.yaml", []byte("application: edge\nservices: {pods: {glue: kubernetes}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := written(t, &theirs); c.Services["pods"].Upstream != at || c.Services["pods"].TLS == nil {
+		t.Errorf("the service of their catalog is %+v", c.Services)
+	}
+	for _, others := range []string{"application: lab\nservices: {images: {kinds: {image: {collection: /images, item: \"/images/{id}\", id: {from: path}}}}}\n",
+		"application: edge\nservices: {a: {glue: kubernetes}, b: {glue: kubernetes}}\n"} {
+		if _, err := f.With("theirs.yaml", []byte(others)); err == nil || !strings.Contains(err.Error(), "--upstream") {
+			t.Errorf("with a catalog of others: %v", err)
+		}
+	}
 	b, err := os.ReadFile(filepath.Join(folder, "listener.pem"))
 	if err != nil {
 		t.Fatal(err)

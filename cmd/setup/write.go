@@ -27,6 +27,8 @@ type Site struct {
 	API, Listen string
 	// MeshPort is where other sites reach the agent. JoinFile is an invitation; empty: the first site of a new mesh.
 	MeshPort int
+	// Announce are further addresses of it, such as those of a NAT that passes the port on.
+	Announce []string
 	JoinFile string
 }
 
@@ -110,6 +112,12 @@ func (f *Front) configuration(s Site) ([]byte, error) {
 	line("  listen: # where the other sites' agents reach this one")
 	line("    - /ip4/0.0.0.0/udp/%d/quic-v1", s.MeshPort)
 	line("    - /ip4/0.0.0.0/tcp/%d", s.MeshPort)
+	if len(s.Announce) > 0 {
+		line("  announce: # where they reach it besides")
+	}
+	for _, address := range s.Announce {
+		line("    - %s", q(address))
+	}
 	if s.JoinFile != "" {
 		line("  join_file: %s # needed once", q(s.JoinFile))
 	}

@@ -33,11 +33,12 @@ type initCommand struct {
 	AgentToken string `type:"existingfile" placeholder:"FILE" help:"A bearer token of the agent's own account at the application; other sites may do here what that may."`
 	UpstreamCA string `name:"upstream-ca" type:"existingfile" placeholder:"FILE" help:"The authorities, in PEM, that the application's certificate is checked with (default: the system's)."`
 
-	JoinFile  string `type:"path" placeholder:"FILE" help:"An invitation of another site (skerry invite -q); without one this is the first site of a new mesh."`
-	Listen    string `default:"127.0.0.1:9701" placeholder:"HOST:PORT" help:"Where clients reach the first service, through the agent; further ones follow at the next ports (default ${default})."`
-	APIListen string `name:"api-listen" default:"127.0.0.1:8700" placeholder:"HOST:PORT" help:"Where the REST API and the dashboard listen (default ${default})."`
-	MeshPort  int    `default:"4700" placeholder:"PORT" help:"Where other sites' agents reach this one, with UDP and TCP (default ${default})."`
-	DataDir   string `placeholder:"DIR" help:"Where the agent keeps its data (default: data, beside the configuration)."`
+	JoinFile  string   `type:"path" placeholder:"FILE" help:"An invitation of another site (skerry invite -q); without one this is the first site of a new mesh."`
+	Listen    string   `default:"127.0.0.1:9701" placeholder:"HOST:PORT" help:"Where clients reach the first service, through the agent; further ones follow at the next ports (default ${default})."`
+	APIListen string   `name:"api-listen" default:"127.0.0.1:8700" placeholder:"HOST:PORT" help:"Where the REST API and the dashboard listen (default ${default})."`
+	MeshPort  int      `default:"4700" placeholder:"PORT" help:"Where other sites' agents reach this one, with UDP and TCP (default ${default})."`
+	Announce  []string `placeholder:"ADDRESS" help:"Where they reach it besides: /ip4/198.51.100.7/udp/4700/quic-v1, the address of a NAT that passes the port on, or a name."`
+	DataDir   string   `placeholder:"DIR" help:"Where the agent keeps its data (default: data, beside the configuration)."`
 
 	Offline bool `help:"Ask nobody: neither the application nor where it is."`
 	Yes     bool `short:"y" help:"Ask no questions: take what was found, and what the flags say."`
@@ -54,7 +55,8 @@ Examples:
     skerry init --site paris --openapi http://127.0.0.1:9801/openapi.yaml
     skerry init /etc/skerry --site paris --kubeconfig /etc/rancher/k3s/k3s.yaml --agent-token agent-token
     skerry init --site paris --clouds clouds.yaml --cloud paris
-    skerry init --site nantes --catalog catalog.yaml --upstream http://127.0.0.1:9801 --join-file invitation`
+    skerry init --site nantes --catalog catalog.yaml --upstream http://127.0.0.1:9801 --join-file invitation
+    skerry init --site nantes --catalog catalog.yaml --kubeconfig /etc/rancher/k3s/k3s.yaml --agent-token agent-token --join-file invitation`
 }
 
 func (c *initCommand) Run(ctx context.Context, p *program) error {
@@ -77,7 +79,7 @@ func (c *initCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	site := setup.Site{Name: name, DataDir: cmp.Or(c.DataDir, "data"), API: c.APIListen, Listen: c.Listen, MeshPort: c.MeshPort, JoinFile: c.JoinFile}
+	site := setup.Site{Name: name, DataDir: cmp.Or(c.DataDir, "data"), API: c.APIListen, Listen: c.Listen, MeshPort: c.MeshPort, Announce: c.Announce, JoinFile: c.JoinFile}
 	paths, err := front.Write(c.Folder, site, p.now())
 	if err != nil {
 		return err
@@ -140,6 +142,14 @@ func (c *initCommand) front(ctx context.Context, p *program, ask *questions) (se
 		b, err := os.ReadFile(c.Catalog)
 		if err != nil {
 			return setup.Front{}, err
+		}
+		if c.Kubeconfig != "" {
+			f, err := setup.FromKubeconfig(c.Kubeconfig, c.Context, o)
+			if err != nil {
+				return f, err
+			}
+			f, err = f.With(c.Catalog, b)
+			return f, listProblems(err)
 		}
 		f, err := setup.FromCatalog(c.Catalog, b, o)
 		return f, listProblems(err)

@@ -208,3 +208,11 @@ func sweep() error {
 // gone reports whether there is no process pid. Its number may have been given to another one: then what it left stays
 // until that ends too, and disturbs nobody.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// Run runs a command on the host that ends at once.
+func (h *Host) Run(argv ...string) error {
+	if err := command(h.Command(argv...)...); err != nil {
+		return fmt.Errorf("at %s: %w", h.Name, err)
+	}
+	return nil
+}

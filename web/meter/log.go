@@ -128,7 +128,8 @@ func (r Request) json() []byte {
 		Status  int       `json:"status"`
 		Bytes   *int64    `json:"bytes,omitempty"`
 		Took    float64   `json:"duration_ms"`
-	}{r.At.UTC(), string(r.Service), r.client(""), r.Method, r.Path, r.Proto, r.Scope, r.Status, r.bytes(), float64(r.Took.Microseconds()) / 1000})
+		Trace   string    `json:"trace_id,omitempty"`
+	}{r.At.UTC(), string(r.Service), r.client(""), r.Method, r.Path, r.Proto, r.Scope, r.Status, r.bytes(), float64(r.Took.Microseconds()) / 1000, r.Trace})
 	if err != nil {
 		panic(err) // such a value can be written
 	}

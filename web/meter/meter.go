@@ -28,6 +28,8 @@ type Request struct {
 	Length int64
 	// Took is the time until the head of the answer was there: of a watch the rest takes as long as its client likes.
 	Took time.Duration
+	// Trace is that in which it is, empty where it is not traced.
+	Trace string
 }
 
 // Meter counts requests and writes the access log. It is safe for concurrent use.

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+var (
+	// inDocs finds command lines of the program: at the beginning of a line of code, after what a shell may have before a command, and in inline code.
+	inDocs = regexp.MustCompile("(?m)(?:^|`|\\$\\(|; |&& |\\| |(?:^|; )(?:until|while|if) )[ ]*(?:\\$ |sudo )?skerry ([a-z][^`\n]*)")
+	// word is a word of one, apart from what a shell does itself.
+	word = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
+)
+
+// TestCommandsInDocsAreThere: no page names a command, an argument or a flag that the program does not have.
+func TestCommandsInDocsAreThere(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../ARCHITECTURE.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(b), "\\\n", " ")
+		for _, m := range inDocs.FindAllStringSubmatch(text, -1) {
+			found++
+			if err := known(t, words(m[1])); err != nil {
+				t.Errorf("%s: skerry %s: %v", filepath.Base(page), m[1], err)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d commands are found", found)
+	}
+	for _, wrong := range []string{"sites docter", "resources list --nowhere", "conflicts resolve ID adopt more and more"} {
+		if known(t, words(wrong)) == nil {
+			t.Errorf("skerry %s passes", wrong)
+		}
+	}
+}
+
+// words are those of a command line, up to where another command, a file or a comment follows.
+func words(line string) (list []string) {
+	for _, w := range word.FindAllString(line, -1) {
+		if strings.ContainsAny(w[:1], "|&;><#…()") || w == "2>" || w == "do" || w == "..." {
+			break
+		}
+		end := strings.HasSuffix(w, ";") || strings.HasSuffix(w, ")")
+		list = append(list, strings.Trim(strings.TrimRight(w, ";)"), `'"`))
+		if end {
+			break
+		}
+	}
+	return list
+}
+
+// known says why the program does not know a command; what its arguments stand for is not looked at.
+func known(t *testing.T, args []string) error {
+	t.Helper()
+	k, err := kong.New(&commands{}, kong.Name("skerry"), kong.Writers(io.Discard, io.Discard), kong.Vars{"api": "http://127.0.0.1:8700"}, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Parse(args)
+	if err != nil && (strings.Contains(err.Error(), "unknown flag") || strings.Contains(err.Error(), "unexpected argument") || strings.Contains(err.Error(), "expected one of")) {
+		return err
+	}
+	return nil
+}
