@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"slices"
+	"strings"
+)
+
 // PeerCall is one thing that the agent of one site may ask of another's. PeerCalls lists all of them: what is not there is not served. What
 // libp2p itself says on the way to a connection is none: relays for members, and how two make a hole in their NATs (p2p/relay.go, punch.go).
 type PeerCall struct {
@@ -56,6 +61,16 @@ const (
 	BlobCall    = "/skerry/blob/1"
 	HTTPCall    = "/skerry/http/1"
 )
+
+// Protocols are those of agents, each with its version at the end. Two agents talk over those that both have.
+func Protocols() (names []string) {
+	for _, c := range PeerCalls {
+		if strings.HasPrefix(c.Name, "/skerry/") && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
 
 // What a call may run with.
 const (

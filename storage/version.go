@@ -14,6 +14,9 @@ import (
 var ErrEarlier = errors.New("the data are of an earlier release, which kept them in another form, and were not touched: " +
 	"go on with that release, or upgrade them as the CHANGELOG says")
 
+// Versions are the oldest and the newest version of a database that this release opens. It brings an older one to the newest.
+func Versions() (oldest, newest int) { return firstVersion, firstVersion + len(migrations) - 1 }
+
 // checkVersion refuses a database that this release has no way to read, and changes nothing: it only reads. One case has more:
 // a power failure in a database's very first transaction, before it has a write-ahead log, leaves a journal to be rolled back.
 func checkVersion(ctx context.Context, path, uri string) error {
@@ -28,13 +31,13 @@ func checkVersion(ctx context.Context, path, uri string) error {
 	if err != nil {
 		return fmt.Errorf("read its version: %w", mapped(err))
 	}
-	newest := firstVersion + len(migrations) - 1
+	oldest, newest := Versions()
 	switch {
 	case version == 0 && id == 0 && tables == 0:
 		return nil
 	case id != applicationID:
 		return fmt.Errorf("it is another program's database (application id %#x)", id)
-	case version < firstVersion:
+	case version < oldest:
 		return fmt.Errorf("it has version %d: %w", version, ErrEarlier)
 	case version > newest:
 		return fmt.Errorf("it has version %d, made by a newer release; this one knows versions up to %d", version, newest)

@@ -23,8 +23,8 @@ const (
 
 // Conformance is what is to be tried. The applications are empty as far as it goes: what they hold is left alone.
 type Conformance struct {
-	// Program is the path of skerry, whose agents are started.
-	Program string
+	// Program is the path of skerry, whose agents are started. Other is that of the second site's agent; empty: the same.
+	Program, Other string
 	// Dir is an empty folder for the agents' files.
 	Dir string
 	// Catalog is that of the applications, Text the file that it was read from.

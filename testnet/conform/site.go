@@ -80,7 +80,7 @@ func (r *run) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s := &site{name: name, program: r.Program, upstreams: r.Upstreams[i], client: client, locals: map[string]map[string]string{}, config: agents.Config{
+		s := &site{name: name, program: [2]string{r.Program, cmp.Or(r.Other, r.Program)}[i], upstreams: r.Upstreams[i], client: client, locals: map[string]map[string]string{}, config: agents.Config{
 			Name: name, Dir: filepath.Join(r.Dir, name), Catalog: catalog, API: address(ports[0]),
 			Mesh: []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", ports[1])},
 			// Each deletion is meant, however many a run has.

@@ -12,8 +12,9 @@ import (
 
 // Setup declares an environment.
 type Setup struct {
-	// Program is the path of the program skerry (see Build).
-	Program string
+	// Program is the path of the program skerry (see Build). Programs are those of sites whose agent is another one, by site.
+	Program  string
+	Programs map[string]string
 	// Sites are the names; the first site founds the mesh and invites the others.
 	Sites []string
 	// Hosts are the names of further hosts of the same network, on which nothing runs.

@@ -23,13 +23,15 @@ type Site struct {
 	host   *netns.Host
 	http   *http.Client
 	config site.Config
-	agent  *process.Process
-	app    *process.Process
+	// program is the agent's.
+	program string
+	agent   *process.Process
+	app     *process.Process
 }
 
 func newSite(e *Env, name, catalog string) *Site {
 	h := e.network.Host(name)
-	s := &Site{env: e, host: h, http: h.Client(), config: site.Config{
+	s := &Site{env: e, host: h, http: h.Client(), program: cmp.Or(e.setup.Programs[name], e.setup.Program), config: site.Config{
 		Name:    name,
 		Dir:     filepath.Join(e.dir, name),
 		Catalog: catalog,
@@ -58,6 +60,9 @@ func (s *Site) Config() *site.Config { return &s.config }
 // Host returns the host on which the site runs.
 func (s *Site) Host() *netns.Host { return s.host }
 
+// Use has the agent be another program, from the next Start on.
+func (s *Site) Use(program string) { s.program = program }
+
 // HTTP returns a client inside the site's host.
 func (s *Site) HTTP() *http.Client { return s.http }
 
@@ -72,7 +77,7 @@ func (s *Site) Agent() *process.Process { return s.agent }
 // Launch starts the agent and does not wait.
 func (s *Site) Launch() (err error) {
 	s.agent, err = process.Start("the agent of "+s.Name(), s.config.Log(),
-		s.host.Command(s.env.setup.Program, "agent", "--config", s.config.File())...)
+		s.host.Command(s.program, "agent", "--config", s.config.File())...)
 	return err
 }
 
