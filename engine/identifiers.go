@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"strings"
 	"time"
@@ -46,27 +45,6 @@ func (id OperationID) Made() time.Time {
 		ms = ms<<8 | int64(d)
 	}
 	return time.UnixMilli(ms)
-}
-
-// idMark is how many bytes at the end of an identifier tell which site has given it.
-const idMark = 4
-
-// Give has the UUID of an identifier end with what tells that a site has given it.
-func Give(id *[16]byte, by SiteID) {
-	sum := sha256.Sum256(append(append([]byte("skerry identifier\x00"), id[:16-idMark]...), by...))
-	copy(id[16-idMark:], sum[:idMark])
-}
-
-// GivenBy reports whether a site has given an identifier. Nobody else can have it say so, but with a key that was looked for among billions;
-// of one that a site has given in another way nobody knows.
-func (id OperationID) GivenBy(site SiteID) bool {
-	b, err := hex.DecodeString(strings.ReplaceAll(string(id), "-", ""))
-	if err != nil || len(b) != 16 {
-		return false
-	}
-	given := [16]byte(b)
-	Give(&given, site)
-	return given == [16]byte(b)
 }
 
 // MaxSiteID is the most bytes that a SiteID may have.

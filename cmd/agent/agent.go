@@ -169,7 +169,6 @@ func (a *Agent) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.tracer.Gives(self)
 	a.vault = a.store.Vault()
 	blobs, err := storage.OpenBlobs(cfg.DataDir, a.vault)
 	if err != nil {
@@ -199,11 +198,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 			}
 		},
 		Log: a.log, Now: time.Now, Clock: a.clock,
-		NewID: func() string {
-			id := uuid.Must(uuid.NewV7())
-			engine.Give((*[16]byte)(&id), self)
-			return id.String()
-		},
+		NewID:  func() string { return uuid.Must(uuid.NewV7()).String() },
 		Random: func(b []byte) { rand.Read(b) },
 		Limits: site.Limits{
 			Deletions: engine.DeletionLimits(cfg.Limits.Deletions), MaxBlob: cfg.Limits.Body,

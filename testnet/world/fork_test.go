@@ -104,7 +104,7 @@ func (p *pen) write(run string, b *branch, seen engine.Vector, o engine.Operatio
 	b.ops++
 	seen = maps.Clone(seen)
 	delete(seen, p.line(run))
-	o.ID, o.Number, o.Time, o.Seen, o.User = engine.OperationID(p.w.newID("")), b.ops, b.at.UnixMicro(), seen, "mallory"
+	o.ID, o.Number, o.Time, o.Seen, o.User = engine.OperationID(p.w.newID()), b.ops, b.at.UnixMicro(), seen, "mallory"
 	c, err := p.of.documents.Write(p.about, p.id, b.epoch, p.line(run), b.tip, []engine.Entry{{Map: engine.MapOperations, Value: engine.Encode(&o)}})
 	if err != nil {
 		panic(err)

@@ -130,7 +130,7 @@ func (s *Site) Start() error {
 		}
 	}
 	cfg := core.Config{Accept: s.Accept, Self: s.ID, Kinds: s.Kinds, Unknown: s.Unknown, Documents: s.documents, Store: mortal{p.disk, p}, Blobs: s.Blobs, Spools: Spools{s.Blobs, p},
-		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, Clock: s.corrected, NewID: func() string { return w.newID(s.ID) }, Random: w.random, Inline: true, Await: w.wait}
+		App: client{p}, Catalog: w.catalog, Log: slog.New(defects{s.Log, w}).With("site", string(s.Name)), Now: s.Clock, Clock: s.corrected, NewID: w.newID, Random: w.random, Inline: true, Await: w.wait}
 	if w.Limits != nil {
 		cfg.Limits = w.Limits(s)
 	}

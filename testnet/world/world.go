@@ -2,13 +2,10 @@ package world
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/site"
@@ -144,16 +141,11 @@ func (w *World) Kind(name engine.KindName) *engine.Kind {
 	return nil
 }
 
-// newID makes a UUID of version 7, which sorts by time and is given by a site.
-func (w *World) newID(by engine.SiteID) string {
+// newID makes a UUID of version 7, which sorts by time.
+func (w *World) newID() string {
 	w.ids++
-	id := uuid.UUID{6: 0x70, 8: 0x80}
-	binary.BigEndian.PutUint32(id[:], uint32(w.Now.UnixMilli()>>16))
-	binary.BigEndian.PutUint16(id[4:], uint16(w.Now.UnixMilli()))
-	binary.BigEndian.PutUint16(id[10:], uint16(w.ids))
-	id[9] = byte(w.ids >> 16)
-	engine.Give((*[16]byte)(&id), by)
-	return id.String()
+	ms := w.Now.UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, w.ids)
 }
 
 // random fills b for the engine.

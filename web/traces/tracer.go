@@ -45,7 +45,6 @@ type Config struct {
 type Tracer struct {
 	sample   float64
 	site     engine.SiteName
-	self     engine.SiteID
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	// ways are operations that have begun here.
@@ -81,13 +80,6 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 			attribute.String("service.instance.id", string(c.Site)), attribute.String("skerry.site", string(c.Site)))))
 	t.tracer = t.provider.Tracer("github.com/skerry/skerry")
 	return t, nil
-}
-
-// Gives says as which site it gives identifiers to operations. It must be called before Ask is.
-func (t *Tracer) Gives(self engine.SiteID) {
-	if t != nil {
-		t.self = self
-	}
 }
 
 // Close tells the collector what it has not been told yet, as far as it takes that until ctx ends.
@@ -131,8 +123,8 @@ func traceOf(id engine.OperationID) trace.TraceID {
 	return trace.TraceID(u)
 }
 
-// Operations that begin with a request get identifiers that say whether they are traced: the last random bits, before what tells which site has given
-// them (engine.Give). Of others, one of thirty thousand looks as if it did.
+// Operations that begin with a request get identifiers that say in two of their bytes whether they are traced. Of others, one of thirty thousand
+// looks as if it did.
 const (
 	tagTraced   = 0x5e77
 	tagUntraced = 0xa188
@@ -161,7 +153,6 @@ func (t *Tracer) newID(sampled bool) trace.TraceID {
 		tag = tagTraced
 	}
 	binary.BigEndian.PutUint16(id[10:], tag)
-	engine.Give((*[16]byte)(&id), t.self)
 	return trace.TraceID(id)
 }
 
