@@ -76,6 +76,14 @@ type Request struct {
 	Again bool `json:"-"`
 }
 
+// From is the site whose agent has passed the request on, as its connection proves; empty: it is of this site's own client.
+func (r *Request) From() SiteID {
+	if len(r.Via) == 0 {
+		return ""
+	}
+	return r.Via[len(r.Via)-1]
+}
+
 // Creates reports whether the request makes what it names where that is not there: what is put below an item makes none.
 func (r *Request) Creates() bool {
 	if r.Type == TypeCreate {

@@ -169,7 +169,7 @@ func (n *Network) receive(ctx context.Context, l *link, letter *engine.Letter) o
 	if refused {
 		n.refuse(l.site, fmt.Errorf("letter: %w", err))
 	}
-	if err != nil && !refused && !missing && !unknown {
+	if err != nil && !refused && !missing && !unknown || errors.Is(err, engine.ErrStorage) {
 		if ctx.Err() == nil {
 			n.log.Warn("a letter was not taken in", "peer", l.site, "err", err)
 		}

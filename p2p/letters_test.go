@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,6 +175,21 @@ func TestFailedReceiveIsRepaired(t *testing.T) {
 		sites[1].exchange.setFault(nil)
 		within(t, largestGap, "both have it", func() bool { return same(sites) })
 		if n := sites[1].net.Counters().Refused; n != 0 {
+			t.Errorf("%d messages were refused", n)
+		}
+	})
+}
+
+// TestRefusedAndFailed: a letter of which some is refused, and some could not be stored, counts against its sender and is not taken in.
+func TestRefusedAndFailed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sites := newSimulation(t, 10*time.Millisecond).mesh(t, 2)
+		a, b := sites[0], sites[1]
+		b.exchange.setFault(func(engine.SiteID, *engine.Letter) error { return errors.Join(engine.ErrRefused, engine.ErrStorage) })
+		if got := b.net.receive(t.Context(), b.net.link(a.id), &engine.Letter{}); got != failing {
+			t.Errorf("outcome %d", got)
+		}
+		if n := b.net.Counters().Refused; n != 1 {
 			t.Errorf("%d messages were refused", n)
 		}
 	})

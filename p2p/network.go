@@ -34,6 +34,8 @@ type Network struct {
 	punch *holepunch.Service
 	peers []peer.AddrInfo // of the configuration
 
+	punchable <-chan struct{} // closed once holes can be made
+
 	streams  *streamListener
 	position *position
 	outside  outside
@@ -78,7 +80,7 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 		return nil, err
 	}
 	n.outside.seen = map[peer.ID]multiaddr.Multiaddr{}
-	if n.punch, err = newPunch(n.host, &n.outside); err != nil {
+	if n.punch, n.punchable, err = newPunch(n.host, &n.outside); err != nil {
 		return nil, errors.Join(err, n.host.Close())
 	}
 	if cfg.Relay {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 
@@ -56,17 +57,40 @@ func (o *outside) addresses() []multiaddr.Multiaddr {
 }
 
 // newPunch has two sites that are connected through a relay open a hole in their NATs to each other at the same moment: libp2p's DCUtR. Where
-// that works, the connection without the relay takes the place of the other.
-func newPunch(h host.Host, o *outside) (*holepunch.Service, error) {
+// that works, the connection without the relay takes the place of the other. Ready is closed once holes can be made.
+func newPunch(h host.Host, o *outside) (s *holepunch.Service, ready <-chan struct{}, err error) {
 	known, ok := h.(interface{ IDService() identify.IDService })
 	if !ok {
-		return nil, errors.New("punch holes: the host does not identify itself")
+		return nil, nil, errors.New("punch holes: the host does not identify itself")
 	}
-	s, err := holepunch.NewService(h, known.IDService(), o.addresses, holepunch.DirectDialTimeout(dialTimeout))
+	watched := &watchedHost{Host: h, listened: make(chan struct{})}
+	s, err = holepunch.NewService(watched, known.IDService(), o.addresses, holepunch.DirectDialTimeout(dialTimeout))
 	if err != nil {
-		return nil, fmt.Errorf("punch holes: %w", err)
+		return nil, nil, fmt.Errorf("punch holes: %w", err)
 	}
-	return s, nil
+	return s, watched.listened, nil
+}
+
+// watchedHost tells when libp2p's service for holes is ready. It offers itself a moment before that, and one that is closed in that moment never
+// answers. The last that it does before it answers is to listen for connections, and it does that once.
+type watchedHost struct {
+	host.Host
+	listened chan struct{}
+	once     sync.Once
+}
+
+// Network implements host.Host.
+func (h *watchedHost) Network() network.Network { return watchedNetwork{h.Host.Network(), h} }
+
+type watchedNetwork struct {
+	network.Network
+	host *watchedHost
+}
+
+// Notify implements network.Network.
+func (n watchedNetwork) Notify(to network.Notifiee) {
+	n.Network.Notify(to)
+	n.host.once.Do(func() { close(n.host.listened) })
 }
 
 // watchOutside notes where members see this site come from, until ctx ends.
@@ -109,11 +133,21 @@ func (l *link) punch(ctx context.Context) {
 	}
 }
 
-// makeHole makes a hole, unless ctx ends first. libp2p's service offers itself a moment before it is ready, and one that is closed in that
-// moment never answers: so it is not waited for.
+// makeHole makes a hole, unless ctx ends first. What it has begun ends with the service for holes, which Close waits for.
 func (n *Network) makeHole(ctx context.Context, p peer.ID) error {
+	select {
+	case <-n.punchable:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !n.begin() {
+		return net.ErrClosed
+	}
 	made := make(chan error, 1)
-	go func() { made <- n.punch.DirectConnect(p) }()
+	go func() {
+		defer n.handlers.Done()
+		made <- n.punch.DirectConnect(p)
+	}()
 	select {
 	case err := <-made:
 		return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/sec"
 
+	"go.uber.org/goleak"
+
 	"github.com/skerry/skerry/engine"
 )
 
@@ -118,6 +120,27 @@ func TestResultOf(t *testing.T) {
 		if got := resultOf(c.err); got != c.want {
 			t.Errorf("%v: %s, want %s", c.err, got, c.want)
 		}
+	}
+}
+
+// TestHolesEndWithTheNetwork: a service for holes that is closed before it is ready never answers. Nothing that has asked for one is left then.
+func TestHolesEndWithTheNetwork(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	a, b := newTestSite(t, testConfig{}), newTestSite(t, testConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	pid, err := peerOf(b.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.net.makeHole(ctx, pid); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	a.net.Close()
+	b.net.Close()
+	eventually(t, "all goroutines have ended", func() bool { return goleak.Find(before) == nil })
+	if err := a.net.makeHole(ctx, pid); err == nil {
+		t.Error("a closed network makes holes")
 	}
 }
 

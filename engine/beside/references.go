@@ -83,7 +83,9 @@ func (r *relations) awaits(ctx context.Context, k *engine.Kind, key engine.Resou
 	itself := engine.Target{Service: k.Service, Kind: k.Name, ID: key}
 	for _, to := range r.references(k, within, o) {
 		if why := r.missing(ctx, itself, to, o.Whereabouts); why != "" {
-			r.await(to)
+			r.mu.Lock()
+			r.await(itself, to)
+			r.mu.Unlock()
 			return why
 		}
 	}

@@ -67,8 +67,11 @@ type relations struct {
 	mu sync.Mutex
 	// relies are the resources here that rely on others.
 	relies map[engine.DocumentID]reliance
-	// referred is what a resource of this site refers to, or did once: of most resources nothing has to be looked for when they shift.
-	referred map[engine.Target]bool
+	// refers is what each resource of this site refers to, referred how many refer to something: of most resources nothing has to be looked for when
+	// they shift. Awaited is what each waits for whose row may not say so yet.
+	refers   map[engine.DocumentID][]engine.Target
+	referred map[engine.Target]int
+	awaited  map[engine.Target]engine.Target
 	// asked are those that were asked to be no more, and have not answered, since when.
 	asked map[engine.DocumentID]time.Time
 }
@@ -88,7 +91,8 @@ type relationKey struct {
 
 func newRelations(r relating) *relations {
 	return &relations{relating: r, due: newAgenda[relationKey](r.now, r.backoff, 1), started: r.now(),
-		relies: map[engine.DocumentID]reliance{}, referred: map[engine.Target]bool{}, asked: map[engine.DocumentID]time.Time{}}
+		relies: map[engine.DocumentID]reliance{}, refers: map[engine.DocumentID][]engine.Target{}, referred: map[engine.Target]int{},
+		awaited: map[engine.Target]engine.Target{}, asked: map[engine.DocumentID]time.Time{}}
 }
 
 // kept is to be called when the row of a resource was stored, in place of another or none.
@@ -104,10 +108,10 @@ func (r *relations) kept(before, now *engine.ResourceRow) {
 	case known:
 		delete(r.relies, id)
 	}
-	for _, to := range now.Relations {
-		r.referred[to.Target] = true
-	}
-	referred := r.referred[engine.Target{Service: now.Service, Kind: now.Kind, ID: now.ID}]
+	r.refer(now)
+	itself := engine.Target{Service: now.Service, Kind: now.Kind, ID: now.ID}
+	r.await(itself, engine.Target{}) // its row says what it waits for
+	referred := r.referred[itself] > 0
 	r.mu.Unlock()
 	if news {
 		r.due.add(relationKey{relies: id}, 0)
@@ -155,11 +159,40 @@ func shifts(before, now *engine.ResourceRow) bool {
 	return before.Document == "" || !same || before.State.Past() != now.State.Past() || (before.Local == "") != (now.Local == "")
 }
 
-// await remembers that a resource waits for another one, which comes in the same wake-up maybe.
-func (r *relations) await(to engine.Target) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.referred[to] = true
+// refer notes what a resource refers to. It is called with mu held.
+func (r *relations) refer(row *engine.ResourceRow) {
+	var to []engine.Target
+	if !row.State.Past() {
+		for _, on := range row.Relations {
+			to = append(to, on.Target)
+			r.referred[on.Target]++
+		}
+	}
+	for _, t := range r.refers[row.Document] {
+		r.refersNoMore(t)
+	}
+	if delete(r.refers, row.Document); len(to) > 0 {
+		r.refers[row.Document] = to
+	}
+}
+
+// await notes that a resource waits for another one, which comes in the same wake-up maybe; zero: for none. It is called with mu held.
+func (r *relations) await(itself, to engine.Target) {
+	before := r.awaited[itself]
+	if delete(r.awaited, itself); to != (engine.Target{}) {
+		r.awaited[itself] = to
+		r.referred[to]++
+	}
+	if before != (engine.Target{}) {
+		r.refersNoMore(before)
+	}
+}
+
+// refersNoMore takes out one that has referred to something. It is called with mu held.
+func (r *relations) refersNoMore(to engine.Target) {
+	if r.referred[to]--; r.referred[to] == 0 {
+		delete(r.referred, to)
+	}
 }
 
 // reached is to be called when another site has come into reach, or has gone out of it.
@@ -183,13 +216,13 @@ func (r *relations) reached(site engine.SiteID) {
 func (r *relations) takeUp(ctx context.Context) error {
 	for _, state := range []engine.State{"", engine.StateDeleted} {
 		err := r.list(ctx, engine.ResourceFilter{Related: true, State: state}, func(row engine.ResourceRow) {
-			for _, to := range row.Relations {
-				r.await(to.Target)
-			}
-			if on := r.reliesOn(&row); len(on) > 0 {
-				r.mu.Lock()
+			on := r.reliesOn(&row)
+			r.mu.Lock()
+			if r.refer(&row); len(on) > 0 {
 				r.relies[row.Document] = reliance{on: on}
-				r.mu.Unlock()
+			}
+			r.mu.Unlock()
+			if len(on) > 0 {
 				r.due.add(relationKey{relies: row.Document}, settling)
 			}
 			if r.gone(&row) && len(composed(row.Relations)) > 0 {

@@ -235,6 +235,40 @@ func TestACutTakesAwayWhatIsReliedOn(t *testing.T) {
 	}
 }
 
+// TestWhatIsReferredToIsForgotten: what nothing refers to any more takes no memory, however it came to be referred to.
+func TestWhatIsReferredToIsForgotten(t *testing.T) {
+	v := newVillage()
+	n := engine.Target{Service: networkKind.Service, Kind: networkKind.Name, ID: "n"}
+	one, two := v.put(serverKind, "one", "A", to(networkKind, "n", engine.RelationReliance)), v.put(serverKind, "two", "A", to(networkKind, "n", engine.RelationRequirement))
+	v.stores(one, two)
+	v.restart()
+	if err := v.takeUp(t.Context()); err != nil || v.referred[n] != 2 {
+		t.Errorf("%d refer to it, %v", v.referred[n], err)
+	}
+	before := *one
+	one.Relations = []engine.Relation{to(networkKind, "m", engine.RelationReliance)}
+	v.kept(&before, one)
+	v.kept(one, one)
+	if v.referred[n] != 1 {
+		t.Errorf("%d refer to it, one does", v.referred[n])
+	}
+	itself := engine.Target{Service: serverKind.Service, Kind: serverKind.Name, ID: "two"}
+	for range 3 { // it is tried again and again
+		v.relations.mu.Lock()
+		v.await(itself, n)
+		v.relations.mu.Unlock()
+	}
+	if v.referred[n] != 2 {
+		t.Errorf("%d refer to it, or wait for it", v.referred[n])
+	}
+	one.State, two.State = engine.StateDeleted, engine.StateDeleted
+	v.kept(one, one)
+	v.kept(two, two)
+	if len(v.refers)+len(v.referred)+len(v.awaited) > 0 {
+		t.Errorf("kept of what is no more: %v, %v, %v", v.refers, v.referred, v.awaited)
+	}
+}
+
 // TestWhatRefersIsSeenAnewWhenItsTargetShifts: what relies on it is looked at, and what waits for it is tried again.
 func TestWhatRefersIsSeenAnewWhenItsTargetShifts(t *testing.T) {
 	v := newVillage()

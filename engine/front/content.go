@@ -30,7 +30,7 @@ func (f *Front) content(ctx context.Context, r engine.Request) (engine.Answer, e
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusBadRequest, Type: "catalog-mismatch", Detail: fmt.Sprintf(
 			"the catalog of %s says of no content at %s", f.name(f.self), r.Path)}
 	}
-	before, err := f.stands(ctx, row.Document, r.Via[len(r.Via)-1])
+	before, err := f.stands(ctx, row.Document, r.From())
 	switch {
 	case err != nil:
 		return engine.Answer{}, err
@@ -57,7 +57,7 @@ func (f *Front) content(ctx context.Context, r engine.Request) (engine.Answer, e
 			Detail: fmt.Sprintf("the application's service %s at %s gave no answer", r.Kind.Service, f.name(f.self))}
 	}
 	same := func() error {
-		now, err := f.stands(ctx, row.Document, r.Via[len(r.Via)-1])
+		now, err := f.stands(ctx, row.Document, r.From())
 		if err == nil && !now.same(before) {
 			err = errChanged
 		}

@@ -281,9 +281,13 @@ func (q *Errands) send(ctx context.Context, k *engine.Kind, e *errand) (reply en
 	return reply, err
 }
 
-// key is the Idempotency-Key of an errand, however often it is sent.
+// key is the Idempotency-Key of an errand, however often it is sent. Two sites that pass on one identifier mean two requests.
 func (q *Errands) key(e *errand) string {
-	return string(e.Request.Operation) + "." + string(q.name(q.self))
+	key := string(e.Request.Operation) + "." + string(q.name(q.self))
+	if from := e.Request.From(); from != "" {
+		key += "." + string(from)
+	}
+	return key
 }
 
 // status is what is known of an errand here.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/outbox"
+	"github.com/skerry/skerry/engine/keys"
 )
 
 // clocksApart is how far the clocks of two sites may be apart for one to judge by the identifier that the other has made.
@@ -31,7 +31,7 @@ func (f *Front) mayHaveRun(ctx context.Context, r engine.Request) error {
 	besides := slices.DeleteFunc(append(f.others(row), r.Placement...), func(id engine.SiteID) bool { return slices.Contains(r.Via, id) })
 	switch made := r.Operation.Made(); {
 	case !until.IsZero() && !made.Add(-clocksApart).After(until):
-		return &engine.Refusal{Status: http.StatusConflict, Type: outbox.Forgotten, Operation: r.Operation, Detail: fmt.Sprintf(
+		return &engine.Refusal{Status: http.StatusConflict, Type: keys.Forgotten, Operation: r.Operation, Detail: fmt.Sprintf(
 			"it may have run at %s before, so long ago that nothing is known of it there any more", f.name(f.self))}
 	case !f.Site.Met(besides):
 		return &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: r.Operation, Detail: fmt.Sprintf(

@@ -225,3 +225,49 @@ func TestAnOperationThatComesAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOperationIsBoundToWhoPassedItOn: under an identifier that another site has given, or that stands for something else here, a member that has
+// only heard of it gets no answer, and nothing runs.
+func TestAnOperationIsBoundToWhoPassedItOn(t *testing.T) {
+	w := newWorld(t, "paris", "nantes", "lyon")
+	paris, nantes, lyon := w.sites[0], w.sites[1], w.sites[2]
+	passed := func(r engine.Request, id engine.OperationID, by *site) (engine.Answer, error) {
+		r.Operation, r.Via = id, []engine.SiteID{by.id}
+		return paris.Submit(t.Context(), r)
+	}
+	alone := request(images, "POST", "", `{"a":1}`, paris)
+	id := engine.OperationID(w.newID())
+	first, err := passed(alone, id, nantes)
+	w.must(201, first, err)
+	a, err := passed(alone, id, lyon)
+	w.wants("409 forgotten", a, err)
+	if a, err = passed(alone, id, nantes); string(a.Body) != string(first.Body) || paris.app.count() != 1 {
+		t.Errorf("nantes is told %+v, %v; there are %d objects", a, err, paris.app.count())
+	}
+
+	// Once the answer is forgotten, of what was listed that site alone could tell.
+	clear(paris.store.answers)
+	paris.store.operations[id] = engine.OperationRow{ID: id, Service: images.Service, Kind: images.Name, State: engine.StateApplied, Origin: paris.id}
+	a, err = passed(alone, id, lyon)
+	w.wants("409 forgotten", a, err)
+
+	// That of a resource counts for that resource.
+	shared := request(images, "POST", "", `{"a":2}`, paris, nantes)
+	id = engine.OperationID(w.newID())
+	made, err := passed(shared, id, nantes)
+	w.must(201, made, err)
+	clear(paris.store.answers)
+	of := request(images, "DELETE", string(made.Resource), "", paris, nantes)
+	paris.store.operations[id] = engine.OperationRow{ID: id, Document: "d", Resource: made.Resource, Service: images.Service, Kind: images.Name,
+		Sites: map[engine.SiteID]engine.OperationStatus{paris.id: {State: engine.StateApplied}}}
+	if a, err = passed(of, id, lyon); err != nil || a.Status != 200 || len(a.Body) > 0 { // whoever has no answer may have asked another site first
+		t.Errorf("told %+v, %v", a, err)
+	}
+	other := of
+	other.Target = "another"
+	a, err = passed(other, id, lyon)
+	w.wants("409 forgotten", a, err)
+	of.Kind = disks
+	a, err = passed(of, id, lyon)
+	w.wants("409 forgotten", a, err)
+}

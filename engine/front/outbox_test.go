@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/skerry/skerry/engine"
-	"github.com/skerry/skerry/engine/outbox"
+	"github.com/skerry/skerry/engine/keys"
 	"github.com/skerry/skerry/engine/waiting"
 )
 
@@ -112,7 +112,7 @@ func TestWhatBecomesOfAKeptRequest(t *testing.T) {
 		"no certain answer, then it runs": {[]error{refusal(504, "upstream")}, engine.StateApplied, "nantes"},
 		"it runs there already":           {[]error{refusal(409, "in-progress")}, engine.StateApplied, "nantes"},
 		"refused for good":                {[]error{refusal(422, "scope-type")}, engine.StateRejected, "nantes"},
-		"forgotten":                       {[]error{errors.New("broken"), refusal(409, outbox.Forgotten)}, engine.StateUncertain, "nantes"},
+		"forgotten":                       {[]error{errors.New("broken"), refusal(409, keys.Forgotten)}, engine.StateUncertain, "nantes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "paris", "nantes", "lyon")

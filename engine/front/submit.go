@@ -111,10 +111,13 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 	}
 	if r.Operation != "" { // the answer is kept for a day, the operation for longer
 		row, err := f.Store.Operation(ctx, r.Operation)
-		if errors.Is(err, engine.ErrNotFound) {
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
 			if err := f.mayHaveRun(ctx, r); err != nil {
 				return engine.Answer{}, err
 			}
+		case err == nil && r.From() != "" && !f.bound(ctx, r, row, was.Came):
+			return engine.Answer{}, keys.NotBound(r)
 		}
 		here := row.Sites[f.self]
 		if err == nil && row.Document != "" && slices.Contains([]engine.State{engine.StateApplied, engine.StateRejected, engine.StateSuperseded}, here.State) {
@@ -126,6 +129,19 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 		f.keys.Forget(ctx, k)
 	}
 	return a, err
+}
+
+// bound reports whether what another site has passed on is what its identifier stands for here: an operation of the resource that it names. Of what
+// belongs to no resource that site alone is told which has passed it on before.
+func (f *Front) bound(ctx context.Context, r engine.Request, row engine.OperationRow, came bool) bool {
+	if row.Document == "" {
+		return came
+	}
+	id := engine.ResourceID(r.Target)
+	if at, err := f.Site.Lookup(ctx, r.Kind, r.Target); id != "" && err == nil {
+		id = at.ID
+	}
+	return row.Service == r.Kind.Service && row.Kind == r.Kind.Name && (id == "" || id == row.Resource)
 }
 
 // letIn is false of an application that does not know who asks, or does not let them do it: who has done nothing leaves nothing here.

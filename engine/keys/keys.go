@@ -61,7 +61,7 @@ func Operation(id engine.OperationID) [32]byte { return digest("operation", stri
 // KeeperOf returns what the answer of a request is remembered under; target is what its client asked for, blob what has been made of
 // a large body, else nil.
 func KeeperOf(r engine.Request, target string, blob *engine.BlobRef) Keeper {
-	var k Keeper
+	k := Keeper{Keys: flight.Keys{From: r.From()}}
 	if k.BodyHash = sha256.Sum256(r.Body); blob != nil {
 		_, _ = hex.Decode(k.BodyHash[:], []byte(blob.Hash)) // this site has made it
 	}
@@ -92,6 +92,9 @@ func (k *Keys) End(key [32]byte) {
 	delete(k.running, key)
 }
 
+// Forgotten is the type of refusal of a site that may have run a request and does not know it any more, or not as that.
+const Forgotten = "forgotten"
+
 // ErrInProgress refuses what runs already.
 var ErrInProgress = &engine.Refusal{Status: http.StatusConflict, Type: "in-progress",
 	Detail: "the same request is still running; ask again when it has been answered"}
@@ -115,7 +118,7 @@ func (k *Keys) answered(ctx context.Context, key [32]byte) (kept engine.KeyedAns
 // Asked remembers that a request with a key goes out, before there is an answer: its status is zero, and the same key means the same
 // operation from here on. To is the site that it goes to; empty: this one's application.
 func (k *Keys) Asked(keep Keeper, kind *engine.Kind, op engine.OperationID, to engine.SiteID) []engine.KeyedAnswer {
-	return k.remember(keep, flight.Remembered{Service: kind.Service, Kind: kind.Name, Operation: op, Sent: to})
+	return k.remember(keep, flight.Remembered{Service: kind.Service, Kind: kind.Name, Operation: op, Sent: to, From: keep.From})
 }
 
 // Given remembers an answer.
@@ -156,12 +159,19 @@ func (k *Keys) Keep(ctx context.Context, keep Keeper, kind *engine.Kind, a engin
 	}
 }
 
+// NotBound refuses a request whose identifier stands for something else here.
+func NotBound(r engine.Request) *engine.Refusal {
+	return &engine.Refusal{Status: http.StatusConflict, Type: Forgotten, Detail: fmt.Sprintf(
+		"operation %s is something else here than what was passed on under it; nothing has happened", r.Operation)}
+}
+
 // Repeated is what is known of a request that may have come before: its answer, or the operation that it was and the site that may
-// have got it.
+// have got it. Came says that something is known.
 type Repeated struct {
 	Answer *flight.Remembered
 	As     engine.OperationID
 	Sent   engine.SiteID
+	Came   bool
 }
 
 // Known finds out whether a request came before under one of its keys. Open reports whether nobody knows yet what came of an
@@ -169,6 +179,9 @@ type Repeated struct {
 func (k *Keys) Known(ctx context.Context, r engine.Request, keep Keeper, open func(engine.OperationID) bool) (was Repeated, err error) {
 	for _, key := range keep.Keys.Keys {
 		kept, a, err := k.answered(ctx, key)
+		if err == nil && a.From != keep.From && key == Operation(r.Operation) { // who has only heard of an identifier gets no answer under it
+			return was, NotBound(r)
+		}
 		if err == nil && a.Status == 0 {
 			if open(a.Operation) {
 				return was, &engine.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream", Operation: a.Operation,
@@ -176,6 +189,7 @@ func (k *Keys) Known(ctx context.Context, r engine.Request, keep Keeper, open fu
 			}
 			kept, a, err = k.answered(ctx, key) // it may have been settled since the answer was read
 		}
+		was.Came = was.Came || err == nil
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 		case err != nil:

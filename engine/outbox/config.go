@@ -14,9 +14,6 @@ import (
 // ToOthers is the lane of what waits for other sites; what this site is to run waits in that of its service.
 const ToOthers waiting.Lane = " others"
 
-// Forgotten is the type of refusal of a site that may have run a request and does not know it any more.
-const Forgotten = "forgotten"
-
 // Site is the loop of this site, as far as what is kept needs it. It is safe for concurrent use.
 type Site interface {
 	Self() engine.SiteID

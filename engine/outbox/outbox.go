@@ -270,7 +270,7 @@ func (o *Outbox) handOver(ctx context.Context, id engine.OperationID) (again boo
 		switch {
 		case heard == plan.HeardNothing, errors.Is(err, engine.ErrUnreachable) && earlier == t.site:
 			return true, nil // this try, or an earlier one, may have reached it: only this site is asked again
-		case heard == plan.HeardAnswer && kind == Forgotten:
+		case heard == plan.HeardAnswer && kind == keys.Forgotten:
 			return false, o.ended(ctx, e, engine.Answer{}, o.nowhereKnown(ctx, id, t.site), []engine.SiteID{t.site})
 		case heard == plan.HeardAnswer:
 			return false, o.delivered(ctx, e, a, t.site)

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -247,5 +248,23 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 		}
 	}); err != nil {
 		t.Error(err)
+	}
+}
+
+// copied are members of a mesh whose site has found its copy, and who refuse what others say of the mesh.
+type copied struct{ members }
+
+func (copied) Writable() error { return errors.New("there are two of this site") }
+func (copied) Take(context.Context, engine.SiteID, []engine.SignedRecord, []engine.SiteID) error {
+	return engine.ErrRefused
+}
+
+// TestWhatIsRefusedIsToldWhereNothingIsWritten: a site that may not write says so, and what it has refused beside that.
+func TestWhatIsRefusedIsToldWhereNothingIsWritten(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Members = copied{}
+	err := w.Receive(t.Context(), "nantes", &engine.Letter{Records: make([]engine.SignedRecord, 1), Parcels: make([]engine.Parcel, 1)})
+	if !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "two of this site") {
+		t.Errorf("%v", err)
 	}
 }

@@ -20,18 +20,15 @@ func (x *exchange) Receive(ctx context.Context, from engine.SiteID, l *engine.Le
 	if !s.cfg.Members.IsMember(from) {
 		return fmt.Errorf("receive from %s: %w: it is no member", from, engine.ErrRefused)
 	}
-	unwritable := s.Writable()
-	var errs []error
+	errs := []error{s.Writable()}
 	if len(l.Records) > 0 { // a site that has found its copy answers it
 		errs = append(errs, s.cfg.Members.Take(ctx, from, l.Records, l.Sent))
 	}
-	if unwritable != nil {
-		return fmt.Errorf("receive from %s: %w", from, unwritable)
-	}
-	opened, err := x.open(from, l)
-	errs = append(errs, err)
-	if len(opened) > 0 {
-		errs = append(errs, x.hear(ctx, opened, l.Sent))
+	if errs[0] == nil {
+		opened, err := x.open(from, l)
+		if errs = append(errs, err); len(opened) > 0 {
+			errs = append(errs, x.hear(ctx, opened, l.Sent))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("receive from %s: %w", from, err)

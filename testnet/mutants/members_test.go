@@ -40,6 +40,13 @@ func ofMembers() []mutant {
 		{"times ahead of all clocks count at once", []edit{
 			{"engine/replica/holds.go", "ahead > r.env.Ahead() && o.Origin != r.Self {", "false && ahead > r.env.Ahead() && o.Origin != r.Self {"},
 		}, "testnet/mesh", "TestWhatIsDatedTooFarAheadWaits"},
+		// Whoever has heard of an identifier has its answer.
+		{"who passes on an operation may be anybody", []edit{
+			{"engine/keys/keys.go", "a.From != keep.From && key == Operation(r.Operation)", "false && a.From != keep.From && key == Operation(r.Operation)"},
+		}, "engine/front", "TestAnOperationIsBoundToWhoPassedItOn"},
+		{"an operation stands for whatever comes under its identifier", []edit{
+			{"engine/front/submit.go", "case err == nil && r.From() != \"\" && !f.bound", "case false && err == nil && r.From() != \"\" && !f.bound"},
+		}, "engine/front", "TestAnOperationIsBoundToWhoPassedItOn"},
 		{"a body goes to whoever asks for it", []edit{
 			{"engine/site/exchange.go", "refers = shares(r, with) && slices.ContainsFunc", "refers = slices.ContainsFunc"},
 		}, "cmd/agent", "TestEveryCallBetweenAgents"},
