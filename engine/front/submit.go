@@ -116,7 +116,7 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 			if err := f.mayHaveRun(ctx, r); err != nil {
 				return engine.Answer{}, err
 			}
-		case err == nil && r.From() != "" && !f.bound(ctx, r, row, was.Came):
+		case err == nil && r.From() != "" && !bound(ctx, f, r, row, was.Came):
 			return engine.Answer{}, keys.NotBound(r)
 		}
 		here := row.Sites[f.self]
@@ -133,7 +133,7 @@ func (f *Front) once(ctx context.Context, r engine.Request, target string, do fu
 
 // bound reports whether what another site has passed on is what its identifier stands for here: an operation of the resource that it names. Of what
 // belongs to no resource that site alone is told which has passed it on before.
-func (f *Front) bound(ctx context.Context, r engine.Request, row engine.OperationRow, came bool) bool {
+func bound(ctx context.Context, f *Front, r engine.Request, row engine.OperationRow, came bool) bool {
 	if row.Document == "" {
 		return came
 	}

@@ -45,7 +45,7 @@ func ofMembers() []mutant {
 			{"engine/keys/keys.go", "a.From != keep.From && key == Operation(r.Operation)", "false && a.From != keep.From && key == Operation(r.Operation)"},
 		}, "engine/front", "TestAnOperationIsBoundToWhoPassedItOn"},
 		{"an operation stands for whatever comes under its identifier", []edit{
-			{"engine/front/submit.go", "case err == nil && r.From() != \"\" && !f.bound", "case false && err == nil && r.From() != \"\" && !f.bound"},
+			{"engine/front/submit.go", "case err == nil && r.From() != \"\" && !bound", "case false && err == nil && r.From() != \"\" && !bound"},
 		}, "engine/front", "TestAnOperationIsBoundToWhoPassedItOn"},
 		{"a body goes to whoever asks for it", []edit{
 			{"engine/site/exchange.go", "refers = shares(r, with) && slices.ContainsFunc", "refers = slices.ContainsFunc"},
