@@ -16,6 +16,14 @@ type Said struct {
 	More       bool       // the sender has more of it
 }
 
+// Placer is whose document it is: the site's that has written the first change that is known of it, else of who tells of it.
+func (s *Said) Placer() engine.SiteID {
+	if len(s.Changes) > 0 {
+		return s.Changes[0].Line.Site()
+	}
+	return s.From
+}
+
 // Status is a status as it came and decoded.
 type Status struct {
 	Signed engine.SignedStatus

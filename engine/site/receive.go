@@ -209,7 +209,7 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	if full := r.History.Len() + view.HeldBack(r.Replica.View); len(o.heard.Changes) > 0 && full >= 2*engine.MaxOperations {
 		return nil, fmt.Errorf("document %s: %w: it has too many operations", o.id, engine.ErrTooLarge)
 	}
-	if fresh && w.s.prints.full(placer(&o.heard), w.s.cfg.Limits.Shared) {
+	if fresh && w.s.prints.full(o.heard.Placer(), w.s.cfg.Limits.Shared) {
 		w.forget(r, engine.ErrNotFound)
 		return nil, fmt.Errorf("document %s: %w: as many resources as may be are shared with the site that has placed it", o.id, engine.ErrUnknown)
 	}
@@ -219,6 +219,9 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 	k := w.of(r)
 	k.statuses = k.statuses || len(o.heard.Statuses) > 0
 	out := w.stepOf(r, &o.heard)
+	if out.Late {
+		w.s.anew[len(w.s.anew)-1].told = o
+	}
 	switch {
 	case fresh && (out.Refused || r.Empty() && !out.Own): // a document begins with its first stored change
 		w.drop(r)
@@ -235,14 +238,6 @@ func (w *wakeUp) heard(o *opened) (missing, refused error) {
 		refused = fmt.Errorf("document %s: %w: this site, or who has sent it, has no part in it", o.id, engine.ErrUnknown)
 	}
 	return missing, refused
-}
-
-// placer is whose document it is that comes: the site's that has written the first change that is known of it, else of who tells of it.
-func placer(h *replica.Heard) engine.SiteID {
-	if len(h.Changes) > 0 {
-		return h.Changes[0].Line.Site()
-	}
-	return h.From
 }
 
 // drop takes a replica out of this wake-up of which nothing is to be kept.

@@ -20,14 +20,15 @@ func (w *wakeUp) ownHeard(r *resident) {
 			}
 		})
 	}
-	w.beginAnew(anew{r.id, false})
+	w.beginAnew(anew{id: r.id})
 }
 
 // anew is a resource that joins anew: with the documents that are here, or where these are of no use to the others any more, with nothing but
-// the about.
+// the about. Told is what has told so, which it begins with: another site may still give what the others have let go of. Nil: nothing has.
 type anew struct {
 	id    engine.DocumentID
 	drops bool
+	told  *opened
 }
 
 // beginAnew has a resource join anew in the next wake-up: in this one it was stepped, and what came of that is kept.
@@ -40,7 +41,7 @@ func (w *wakeUp) beginAnew(a anew) {
 // late is called when the others have let go of what this site has of a resource, since it was away for too long or did not belong to them.
 func (w *wakeUp) late(r *resident) {
 	w.s.cfg.Log.Warn("the other sites have gone on with a resource without this one: it is taken from them anew", "resource", string(r.About.Key))
-	w.beginAnew(anew{r.id, true})
+	w.beginAnew(anew{id: r.id, drops: true})
 }
 
 // rejoin has a resource join anew. It comes before all else that a wake-up does with the resource.
@@ -75,4 +76,7 @@ func (w *wakeUp) rejoin(a anew) {
 	k := w.of(r)
 	k.changed, k.statuses = true, true
 	w.stepOf(r, replica.Wake{})
+	if a.told != nil {
+		_, _ = w.heard(a.told) // what it builds on comes with the next comparison
+	}
 }

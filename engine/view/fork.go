@@ -156,7 +156,7 @@ func TakeFork(v *View, f engine.Fork, shown func(*engine.Operation) bool) (gone 
 }
 
 // takeBack takes note of an operation whose effect here is to be put right.
-func (v *View) takeBack(o *engine.Operation) {
+func takeBack(v *View, o *engine.Operation) {
 	v.Mine.Undo = append(v.Mine.Undo, Undone{Line: o.Line, Operation: engine.Operation{ID: o.ID, Type: o.Type, Number: o.Number, Time: o.Time, Edit: o.Edit}})
 }
 
@@ -172,7 +172,7 @@ func undo(v *View, shown func(*engine.Operation) bool) {
 		if !shown(o) || noted(o) {
 			continue
 		}
-		v.takeBack(o)
+		takeBack(v, o)
 		switch {
 		case o.Type == engine.TypeCreate && !exists:
 			v.Mine.Local = "" // the object stays, and is nobody's

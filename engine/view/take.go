@@ -126,7 +126,7 @@ func (v *View) AddOperation(o *engine.Operation) {
 	v.Large = v.Large || o.Blob != nil
 	for _, c := range complete {
 		v.Touched[c.ID] = true
-		v.movedUp(c)
+		movedUp(v, c)
 		if at := engine.Time(c.Time); v.CreatedAt.IsZero() || at.Before(v.CreatedAt) {
 			v.CreatedAt = at
 		}
@@ -139,7 +139,7 @@ func (v *View) AddOperation(o *engine.Operation) {
 
 // movedUp has what an operation sets put right here where it was done in a later place than the one that counts now: what stands between
 // the two was set over.
-func (v *View) movedUp(o *engine.Operation) {
+func movedUp(v *View, o *engine.Operation) {
 	if o.Copy || o.Edit == nil || v.Me.Settled.Has(o.Line, o.Number) {
 		return
 	}
@@ -148,7 +148,7 @@ func (v *View) movedUp(o *engine.Operation) {
 			return p != o && v.settles(p) && engine.Compare(o, p) < 0 && engine.Compare(p, c) < 0
 		}
 		if v.Me.Settled.Has(c.Line, c.Number) && slices.ContainsFunc(v.History.Ordered(), over) {
-			v.takeBack(c)
+			takeBack(v, c)
 			v.Changed()
 		}
 	}
