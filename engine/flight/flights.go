@@ -39,6 +39,18 @@ func (f *Flights) OwnIs(id engine.OperationID) bool { return f.Own.Open() && f.O
 // Settles reports whether it is still to be found out, without a person, what came of a client's request.
 func (f *Flights) Settles() bool { return f.Own.Open() && f.Own.Stage != Asked }
 
+// RanElsewhere takes in that the operation of a client's request, about which a person is asked here, has come from another site: it is that site's
+// now, and what became of it here is found out as of any other. It reports whether it is so.
+func (f *Flights) RanElsewhere(o *engine.Operation) bool {
+	if o == nil || !f.OwnIs(o.ID) || f.Own.Stage != Asked || f.Own.Creates || f.Sent != nil {
+		return false
+	}
+	f.Sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: Unknown, Key: f.Own.Key, Since: f.Own.Since, Attempt: f.Own.Attempt, Why: f.Own.Why}
+	f.Doubt(o)
+	f.Own = nil
+	return true
+}
+
 // Doubt remembers, before a request goes out, that the values of ops may reach the application.
 func (f *Flights) Doubt(ops ...*engine.Operation) {
 	for _, o := range ops {

@@ -60,6 +60,10 @@ func (r *Replica) choose() task {
 	if r.About.Chooses() {
 		return nil
 	}
+	if r.Own != nil && r.RanElsewhere(r.History.Get(r.Own.Operation.ID)) {
+		r.UnsayOf(r.Sent.Operation.ID, engine.WaitAnswer, engine.WaitPerson)
+		r.Changed()
+	}
 	if r.Own.Open() && !r.Me.Rejoins { // else the others may know what became of it
 		return r.settleOwn(now)
 	}
