@@ -18,6 +18,9 @@ const longestGoing = 30 * time.Second
 // Leave takes in that the application has accepted the deletion of its object, or has not found it: whether it is gone is to be seen. A router
 // that has lost its way does not find anything.
 func Leave(v *view.View, local engine.LocalID, by engine.OperationID, reply engine.Reply, at time.Time) {
+	if was := v.Mine.Going; was != nil && was.By != by && Asked(v) { // what was accepted and not done is done by this one
+		v.Became(was.By, engine.Outcome{State: engine.StateApplied, Status: was.Status})
+	}
 	g := &view.Going{Local: local, By: by, Status: reply.Status, Since: at.UnixMicro()}
 	if local == "" || !g.Accepted() && (!reply.Gone() || deletion(v, by) == nil) {
 		return

@@ -227,7 +227,7 @@ func Takes(o *engine.Operation, out engine.Outcome, what engine.Action) error {
 		return engine.ErrSettled
 	case out.Cause == engine.ConflictRival && (what == engine.ActionDone || what == engine.ActionAdopt):
 		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: o.ID,
-			Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object, drop leaves it"}
+			Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object with all that is in it, drop leaves it"}
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (c Claim) Lives(v *View) string {
 	if c.Born.User != "" {
 		who = " for " + c.Born.User
 	}
-	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: retry gives the name to this one and deletes that object, "+
+	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: retry gives the name to this one and deletes that object with all that is in it, "+
 		"drop leaves it", v.Kind.Name, v.About.Key, v.Name(c.Born.Origin), who, engine.Time(c.Born.Time).UTC().Format(time.RFC3339))
 }
 

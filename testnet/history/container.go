@@ -240,7 +240,7 @@ func (c *checker) checkThings(res *resource) {
 			there = there || o.Fields["tag"] == thing.tag
 		}
 		switch {
-		case put != nil && !deleted && !there:
+		case put != nil && !deleted && !there && !c.w.emptied[emptied{at, engine.ResourceID(res.id)}]:
 			c.say("%s: %s is not there", at.Name, put)
 		case !asked && there:
 			c.say("%s: %s is there, and nobody has put it there", at.Name, thing.tag)

@@ -148,7 +148,8 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	case row.Kind == item && len(row.Sites) > 1 && create && refused && !w.knobs.rejects && !w.knobs.backups:
 		w.Problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.Name, row.ID, why)
 		return
-	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's
+	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's, and goes with what lies in it
+		w.emptied[emptied{s, row.Resource}] = true
 	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it, or a lost run had made it
 		s.App.Lose(k.Name, string(w.here(s, k, row.Resource)))
 	case !ran:
@@ -171,6 +172,12 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 		defer delete(w.deciding, asked)
 		return settle(w.Ctx, row.ID, person)
 	})
+}
+
+// emptied is a crate at a site that an operator has had deleted there with what lies in it.
+type emptied struct {
+	at    *site
+	crate engine.ResourceID
 }
 
 // question is what a person is deciding about, at one process.

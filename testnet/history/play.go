@@ -94,6 +94,7 @@ type play struct {
 	requests  []*request
 	saidDone  map[engine.OperationID]bool // by an operator, who has found that it ran
 	deciding  map[question]bool
+	emptied   map[emptied]bool
 
 	lost     map[engine.OperationID]bool     // that only a site that was set back had
 	nameless map[engine.DocumentID]bool      // resources whose name, which is another's, an operator has given up
@@ -153,7 +154,7 @@ func (r *resource) parts() engine.Parts {
 
 // Play plays a history.
 func Play(o Options) Report {
-	w := &play{Options: o, log: o.Log, saidDone: map[engine.OperationID]bool{}, deciding: map[question]bool{}, lost: map[engine.OperationID]bool{}, nameless: map[engine.DocumentID]bool{}, keeps: map[engine.ConflictID]time.Time{}}
+	w := &play{Options: o, log: o.Log, saidDone: map[engine.OperationID]bool{}, deciding: map[question]bool{}, emptied: map[emptied]bool{}, lost: map[engine.OperationID]bool{}, nameless: map[engine.DocumentID]bool{}, keeps: map[engine.ConflictID]time.Time{}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}

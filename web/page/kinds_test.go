@@ -20,7 +20,7 @@ func ofEachKind() []engine.Conflict {
 		{Kind: engine.ConflictExists, Type: engine.TypeCreate, Blocks: true, Reason: "an object of this name exists already", Actions: []engine.Action{adopt, retry, drop}},
 		{Kind: engine.ConflictName, Type: engine.TypeCreate, Blocks: true, Reason: "another resource of this name was created earlier and has the object here", Actions: []engine.Action{drop}},
 		{Kind: engine.ConflictRival, Type: engine.TypeCreate, Blocks: true, Actions: []engine.Action{retry, drop},
-			Reason: "another image debian-301 has the object here, which rennes created for ada at 2026-01-02T15:04:05Z, later than this one: retry gives the name to this one and deletes that object, drop leaves it"},
+			Reason: "another image debian-301 has the object here, which rennes created for ada at 2026-01-02T15:04:05Z, later than this one: retry gives the name to this one and deletes that object with all that is in it, drop leaves it"},
 		{Kind: engine.ConflictRefused, Type: engine.TypeMerge, Status: 422, Reason: "merge refused: quota of 8 CPUs exceeded", Actions: []engine.Action{retry, done, drop, keep, dismiss}},
 		{Kind: engine.ConflictNotAccepted, Type: engine.TypeCreate, Blocks: true, Reason: "paris may not create images here: its rules accept them from rennes alone", Actions: []engine.Action{accept, drop}},
 		{Kind: engine.ConflictDenied, Type: engine.TypeMerge, Blocks: true, Status: 403, Reason: "status 403: the agent's account may not change images", Actions: []engine.Action{retry, drop}},
