@@ -95,13 +95,14 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 }
 
 // lastWords is the digest of the last words between this site and another; zero when neither has left. It is none of a resource of which
-// the last words alone are here: what they were said of is still to come there.
+// the last words alone are here: what they were said of is still to come there. Who has left gets nothing more, so it goes by the word alone.
 func lastWords(v *View, s engine.SiteID) engine.Fingerprint {
 	var f engine.Fingerprint
-	if v.Part(v.Self) == PartFormer {
+	left := v.Part(v.Self) == PartFormer
+	if left {
 		f.Add(digestOfLast(v.Self, v.Me.Number))
 	}
-	if v.Part(s) == PartFormer {
+	if v.Part(s) == PartFormer || left && v.newestOf(s).Left != nil {
 		f.Add(digestOfLast(s, v.newestOf(s).Number))
 	}
 	return f
