@@ -50,8 +50,8 @@ func History(v *view.View, most int, row func(*engine.Operation) engine.Operatio
 	if stable == nil {
 		return nil, false
 	}
-	refused, undone := refusals(v), undone(v)
-	hold := func(o *engine.Operation) bool { return undone(o) || unfinished(v, o) }
+	refused, undone, going := refusals(v), undone(v), going(v)
+	hold := func(o *engine.Operation) bool { return undone(o) || unfinished(v, o) || going[o.ID] }
 	big, rows := large(v), touchedWithin(v, stable, row)
 	if news = v.History.Compact(stable, refused, func(o *engine.Operation) bool { return refused(o) || hold(o) }); v.History.Len() > most {
 		news = v.History.Compact(stable, refused, hold) || news
@@ -150,6 +150,20 @@ func large(v *view.View) []*engine.Operation {
 // unfinished reports whether an operation that is settled is to be applied once more at some site.
 func unfinished(v *view.View, o *engine.Operation) bool {
 	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
+}
+
+// going are the deletions that an application has accepted whose object is not known to be gone: a person may be asked about each.
+func going(v *view.View) map[engine.OperationID]bool {
+	ids := map[engine.OperationID]bool{}
+	if g := v.Mine.Going; g.Accepted() {
+		ids[g.By] = true
+	}
+	for _, s := range v.Correspondents() {
+		if w := v.At(s).Wait(engine.WaitDeleting); w != nil {
+			ids[w.Operation] = true
+		}
+	}
+	return ids
 }
 
 // refusals tells which operations a site has not applied, or is to apply once more.

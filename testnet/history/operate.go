@@ -105,13 +105,15 @@ func (w *play) dropNames(s *site, p *world.Process) {
 
 // Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
 // of what people drop, with the reason behind it; of what builds on a create that was dropped; and of large bytes that an object
-// which was made anew lacks, since nobody has them any more; and of a create whose name has an object that is another resource's.
+// which was made anew lacks, since nobody has them any more; of a create whose name has an object that is another resource's; and of a
+// deletion that an application has accepted and not done.
 const (
 	cannotMake = "cannot be made anew"
 	dropped    = "dropped by an operator"
 	noReplica  = "its create was dropped"
 	noBody     = "no site has its body"
 	rival      = "retry gives the name to this one"
+	stillThere = "and the object is still there"
 )
 
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
@@ -142,7 +144,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 			return
 		}
 		what, settle = "drop ", drop
-	case refused && row.Type == engine.TypeDelete && w.inTheWay(s, row):
+	case refused && row.Type == engine.TypeDelete && (w.inTheWay(s, row) || w.settling && strings.HasSuffix(why, stillThere)):
 	case refused && !create:
 		return
 	case row.Kind == item && len(row.Sites) > 1 && create && refused && !w.knobs.rejects && !w.knobs.backups:
