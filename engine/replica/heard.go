@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"slices"
 	"time"
 
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/flight"
 	"github.com/skerry/skerry/engine/hear"
 	"github.com/skerry/skerry/engine/view"
@@ -29,6 +31,10 @@ func (r *Replica) heard(in *Heard) {
 	}
 	if news.Behind {
 		r.fallBehind(false)
+	}
+	ofLost := func(c *engine.Change) bool { return c.Author() == r.Self }
+	if len(r.env.Contained(r.Kind)) > 0 && slices.ContainsFunc(in.Changes, ofLost) { // its lost run may have told of what its part does not hold
+		r.out.Contents = true
 	}
 	r.out.Missing, r.out.Refused, r.out.Pass, r.out.Forked, r.out.Checkpoint = news.Missing, news.Refused, news.Pass, news.Forked, news.Checkpoint
 	r.out.Fetch = append(r.out.Fetch, news.Fetch...)

@@ -222,10 +222,21 @@ func (w *play) decideRejoined(s *site, p *world.Process, row engine.OperationRow
 	w.decided(s, p, "retry "+string(row.ID), func() error { return p.Desk.Retry(w.Ctx, row.ID, person) })
 }
 
-// objectOf finds the object of a resource that an application has, by its tag.
+// objectOf finds the object of a resource that an application has, by its tag, or by what the application has noted of the create: nobody was told what
+// it is called.
 func (w *play) objectOf(s *site, k *engine.Kind, row engine.OperationRow) engine.LocalID {
+	made := ""
+	if e := s.App.Effect(row.ID, s.Name); e != nil && e.Times > 0 {
+		made = e.Local
+	}
 	for _, res := range w.resources {
-		if res.kind != k || res.id != string(row.Resource) {
+		if res.kind != k || res.id != string(row.Resource) && res.id != "" {
+			continue
+		}
+		if o := s.App.Objects(k.Name)[made]; o != nil && o.Fields["tag"] == res.tag {
+			return engine.LocalID(made)
+		}
+		if res.id == "" {
 			continue
 		}
 		for id, o := range s.App.Objects(k.Name) {
