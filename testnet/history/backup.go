@@ -112,6 +112,24 @@ func (w *play) leaveUntold(s *site) {
 	}
 }
 
+// noteAlone notes what the application of a site that was set back is asked for once more before that site has met another that knows of it: it waits
+// ten seconds for the others, and goes on without them.
+func (w *play) noteAlone(s *site) {
+	s.App.Watch = func(c engine.Call) {
+		e := s.App.Effects[c.Key]
+		if !s.restored || c.Key == "" || e == nil || e.Times == 0 {
+			return
+		}
+		id, _, _ := strings.Cut(c.Key, ".")
+		for _, other := range w.sites {
+			if _, err := other.Disk.Recalled(engine.OperationID(id)); err == nil && other != s && !s.Proc.Met[other.ID] {
+				s.untold[c.Key] = e.Times
+				s.orphans[string(e.Kind)+" "+e.Local] = true
+			}
+		}
+	}
+}
+
 // isLost reports whether only a site that was set back to a backup had an operation: that is the operator's doing.
 func (w *play) isLost(id engine.OperationID) bool {
 	return w.lost[id] && !slices.ContainsFunc(w.sites, func(s *site) bool {

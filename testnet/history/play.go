@@ -228,6 +228,7 @@ func (w *play) draw() error {
 		s.Skew = skews[i]
 		w.sites = append(w.sites, &site{Site: s, forgotten: map[engine.OperationID]bool{}, questions: map[engine.ConflictID]bool{},
 			untold: map[string]int{}, orphans: map[string]bool{}})
+		w.noteAlone(w.sites[i])
 	}
 	for i := range w.knobs.resources {
 		res := &resource{tag: fmt.Sprint("r", i), kind: w.kinds[r.IntN(len(w.kinds)-containerKinds(w.knobs.contains))], whole: w.knobs.whole && w.chance(2)}
