@@ -65,6 +65,10 @@ func (r *Replica) choose() task {
 		r.Changed()
 	}
 	if r.Own.Open() && !r.Me.Rejoins { // else the others may know what became of it
+		if r.Resumed && !r.env.Met(r.Others()) { // or may tell that this site was set back
+			r.wake(now.Add(r.limits.RetryMin))
+			return nil
+		}
 		return r.settleOwn(now)
 	}
 	if t := r.apply(now); t != nil {
