@@ -30,7 +30,7 @@ func (r *Replica) tidy() {
 				r.openWaits()
 			}
 		}
-		if r.Own.Stage != flight.Asked && r.task == nil {
+		if r.Own.Stage != flight.Asked && r.task == nil && !r.settling.at.IsZero() {
 			r.wake(r.settling.at)
 		}
 	}
