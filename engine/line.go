@@ -1,6 +1,10 @@
 package engine
 
-import "strings"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Line names the changes that one run of a site writes in a document: the site's identifier, a slash, and the name of the run. No run goes
 // on with the line of another one, since it cannot know whether the disk was set back between the two: so no honest site ever gives a number
@@ -20,6 +24,19 @@ func (l Line) Site() SiteID {
 func (l Line) Run() string {
 	_, run, _ := strings.Cut(string(l), "/")
 	return run
+}
+
+// RunOf is the name of a run that began at a time, in Unix milliseconds; drawn tells it apart from others of that time.
+func RunOf(begun int64, drawn string) string { return fmt.Sprintf("%012x-%s", begun, drawn) }
+
+// Begun is when a run began by its name, in Unix milliseconds; 0 where the name does not tell.
+func Begun(run string) int64 {
+	begun, _, _ := strings.Cut(run, "-")
+	ms, err := strconv.ParseInt(begun, 16, 63)
+	if err != nil {
+		return 0
+	}
+	return ms
 }
 
 // MaxRun is the most bytes that the name of a run may have.

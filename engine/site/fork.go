@@ -87,7 +87,7 @@ func recast(w *wakeUp, id engine.DocumentID) {
 	void(w, r)
 	r.Recast(all.View)
 	if r.Ends(r.Line) { // somebody else has this site's key
-		s.writes.begin(s.cfg)
+		s.writes.begin(s.cfg, "")
 		r.Line = s.writes.line
 	}
 	k := w.of(r)

@@ -52,11 +52,14 @@ func (w *wakeUp) rejoin(a anew) {
 		return
 	}
 	left, own := old.Remains(a.drops), old.Own
+	if run := old.LastRun(s.cfg.Self, left.Lost); run > s.writes.line.Run() {
+		s.writes.begin(s.cfg, run)
+	}
 	w.forget(old, &engine.Refusal{Status: 503, Type: "rejoins", Detail: "this site joins anew; nothing has happened, try again later"})
 	var r *resident
 	if a.drops || !old.stored { // of what only the lost run had written nothing may be here yet
 		if a.drops {
-			s.writes.begin(s.cfg) // what is dropped may have the end of the line of this run
+			s.writes.begin(s.cfg, "") // what is dropped may have the end of the line of this run
 		}
 		if r, err = s.newResident(id, &about{old.View.About, old.Raw}); err == nil {
 			r.stored, r.row, r.works, r.shared, r.rows, r.conflicts = old.stored, old.row, old.works, old.shared, old.rows, old.conflicts

@@ -102,14 +102,19 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 	if err != nil {
 		return err
 	}
+	first := func(n uint64) engine.Tip { return s.cfg.Documents.First(v.About, r.id, n) }
 	admits := func(o *engine.Operation) bool { return names.Admits(s.cfg.Catalog, r.Kind, o) }
 	note := func(err error) { s.note(r.id, "an entry of a document was left out", err) }
 	for _, c := range changes {
-		s.openEpochs(v, c.Epoch)
+		v.Open(c.Epoch, first)
 		if e := v.Numbered(c.Epoch); e != nil {
 			e.Wrote(c)
 			v.TakeEntries(e, c.Line, c.Number, c.Entries, admits, note)
 		}
+	}
+	if run := v.LastRun(v.Self, nil); run > s.writes.line.Run() {
+		s.writes.begin(s.cfg, run)
+		v.Line = s.writes.line
 	}
 	if err := v.RestoreStatuses(rec.Statuses); err != nil {
 		return err
@@ -118,7 +123,7 @@ func (s *Site) restore(ctx context.Context, r *resident, rec *engine.Record) err
 		return err
 	}
 	view.Unsettle(v)
-	s.openEpochs(v, r.Me.Epoch) // nobody may have written in it yet
+	v.Open(r.Me.Epoch, first) // nobody may have written in it yet
 	clear(v.Touched)
 	for _, o := range v.History.Ordered() {
 		r.rows[o.ID] = nil
@@ -159,13 +164,6 @@ func stored(ctx context.Context, s *Site, r *resident) ([]*engine.Change, error)
 	}
 	view.End(r.View, list)
 	return list, nil
-}
-
-// openEpochs opens the epochs up to a number.
-func (s *Site) openEpochs(v *view.View, number uint64) {
-	for last := v.Current().Number; last < number; last++ {
-		v.Epochs = append(v.Epochs, view.NewEpoch(last+1, s.cfg.Documents.First(v.About, v.Document, last+1)))
-	}
 }
 
 // neededSoon reports whether a replica waits for its turn at a service, or for other sites that can all be reached to be done.

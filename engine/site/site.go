@@ -66,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Site, error) {
 	s.calls = &calls{s: s, inline: cfg.Inline, ctx: context.WithoutCancel(ctx), sending: map[engine.DocumentID]int{}}
 	s.events.ring, s.stopped = make(chan struct{}), make(chan struct{})
 	s.writes.given = engine.Given{}
-	s.writes.begin(cfg)
+	s.writes.begin(cfg, "")
 	s.met.begin(cfg.Self, cfg.Now().Add(cfg.Limits.CompareWithin))
 	if _, err := s.Learn(ctx, cfg.Kinds); err != nil {
 		return nil, err

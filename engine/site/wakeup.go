@@ -329,7 +329,7 @@ func (w *wakeUp) write(r *resident, k *work) {
 			panic(fmt.Sprintf("write a change of %s: %v", r.About.Key, err))
 		}
 		if w.s.writes.given.Has(c) {
-			w.s.writes.begin(w.s.cfg) // the replica is loaded anew, and writes another line
+			w.s.writes.begin(w.s.cfg, "") // the replica is loaded anew, and writes another line
 			panic(fmt.Sprintf("change %d of %s in epoch %d was given before, and is not here any more", c.Number, c.Line, c.Epoch))
 		}
 		e.Wrote(c)

@@ -1,10 +1,6 @@
 package site
 
-import (
-	"fmt"
-
-	"github.com/skerry/skerry/engine"
-)
+import "github.com/skerry/skerry/engine"
 
 // writes is the line that replicas write which are made from now on.
 type writes struct {
@@ -14,8 +10,8 @@ type writes struct {
 }
 
 // begin begins one that nobody has written in: that of this run, or where documents were dropped, another one of this run. What it is called
-// comes after what the ones before are called.
-func (w *writes) begin(cfg Config) {
-	w.begun = max(w.begun+1, cfg.Now().UnixMilli())
-	w.line = engine.LineOf(cfg.Self, fmt.Sprintf("%012x-%s", w.begun, cfg.Members.Run()))
+// comes after what the ones before are called, and after a run: the clock may have been set back.
+func (w *writes) begin(cfg Config, after string) {
+	w.begun = max(w.begun+1, engine.Begun(after)+1, cfg.Now().UnixMilli())
+	w.line = engine.LineOf(cfg.Self, engine.RunOf(w.begun, cfg.Members.Run()))
 }

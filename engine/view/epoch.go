@@ -64,6 +64,33 @@ func (e *Epoch) Wrote(c *engine.Change) {
 	e.digest.Add(engine.FingerprintOfHash(c.Hash))
 }
 
+// Open opens the epochs up to a number; first is the tip of the document of one.
+func (all *Epochs) Open(number uint64, first func(epoch uint64) engine.Tip) {
+	for last := all.Current().Number; last < number; last++ {
+		*all = append(*all, NewEpoch(last+1, first(last+1)))
+	}
+}
+
+// LastRun is the last run of a site of which a line is here, or by what it has said of itself; nil: nothing is known of that.
+func (all Epochs) LastRun(by engine.SiteID, said *engine.Status) (run string) {
+	of := func(l engine.Line) {
+		if l.Site() == by {
+			run = max(run, l.Run())
+		}
+	}
+	for _, e := range all {
+		for l := range e.Lines {
+			of(l)
+		}
+	}
+	if said != nil {
+		for l := range said.Lines {
+			of(l)
+		}
+	}
+	return run
+}
+
 // Current is the epoch that this site writes in.
 func (all Epochs) Current() *Epoch { return all[len(all)-1] }
 
