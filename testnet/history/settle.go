@@ -9,14 +9,18 @@ import (
 )
 
 // rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
-// must be. Time passes in between.
-const rounds = 150
+// must be. Time passes in between, patience at least: a create whose container is missing is tried for some minutes.
+const (
+	rounds   = 150
+	patience = 10 * time.Minute
+)
 
 // settle heals everything, lets operators decide and sites work until all is as it must be, and notes what is not.
 func (w *play) settle() {
 	w.Loss, w.Latency = 0, 0
 	w.Heal()
-	for round := range rounds {
+	began := w.Now
+	for round := 0; round < rounds || w.Now.Sub(began) < patience; round++ {
 		if w.settling = round > 0; len(w.Problems) > 0 {
 			return
 		}
