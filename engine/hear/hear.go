@@ -193,6 +193,7 @@ func (h *hearing) ofMe(st *engine.Status) {
 		return
 	}
 	h.news.Lost = st
+	h.Changed()
 	if !h.Me.Rejoins {
 		h.news.Behind = true
 	}

@@ -314,11 +314,11 @@ func (a *Account) touchOpen() {
 // run gives no number that the lost one had given: of one number each site would keep what it had heard first, and none would see that they differ.
 const runs = 1 << 16
 
-// told makes Me a status, if it is news: it gets a number.
+// told makes Me a status, if it is news: it gets a number. It is where others have a later one of a lost run, which they would go by.
 func (a *Account) told(at int64) (encoded []byte, news bool) {
 	a.Me.Object, a.Me.Outcomes = a.Mine.Local != "", newestOutcomes(a.Mine.Outcomes, engine.MaxOutcomes)
 	text := a.text()
-	if a.Me.Number > 0 && text == a.lastTold {
+	if a.Me.Number > 0 && text == a.lastTold && a.heardOf <= a.Me.Number {
 		return nil, false
 	}
 	a.lastTold = text
