@@ -48,7 +48,7 @@ func (w *wakeUp) late(r *resident) {
 func (w *wakeUp) rejoin(a anew) {
 	s, id := w.s, a.id
 	old, err := s.reach(w.ctx, id, nil)
-	if err != nil || old.Me.Rejoins && !a.drops || len(old.Others()) == 0 {
+	if err != nil || old.Me.Rejoins && !a.drops || a.drops && len(old.Others()) == 0 {
 		return
 	}
 	left, own := old.Remains(a.drops), old.Own
