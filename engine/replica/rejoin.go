@@ -310,8 +310,8 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}
-	if f := r.Own; f != nil && r.History.Get(f.Operation.ID) != nil { // it has run, and others have heard of it
-		r.Own = nil
+	if f := r.Own; f != nil && (r.History.Get(f.Operation.ID) != nil || f.Creates && !r.Kind.Natural() && r.History.Base() != nil) {
+		r.Own = nil // it has run, and others have heard of it
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
 	t.remnant, t.lost, r.Resumed, r.Mine.Was = nil, nil, false, ""
