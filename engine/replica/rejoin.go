@@ -14,6 +14,7 @@ import (
 	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
+	"github.com/skerry/skerry/engine/report"
 	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -311,7 +312,9 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 		r.Me.Joined = by.ID
 	}
 	if f := r.Own; f != nil && (r.History.Get(f.Operation.ID) != nil || f.Creates && !r.Kind.Natural() && r.History.Base() != nil) {
-		r.Own = nil // it has run, and others have heard of it
+		if r.Own = nil; r.History.Get(f.Operation.ID) == nil { // it has run, and others have heard of it
+			r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, engine.OperationStatus{State: engine.StateApplied, At: r.env.Now(), Attempts: f.Attempt}))
+		}
 	}
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
 	t.remnant, t.lost, r.Resumed, r.Mine.Was = nil, nil, false, ""
