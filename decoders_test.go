@@ -52,6 +52,7 @@ var decoders = map[string]string{
 	"glue/kubernetes/gather.go":       "FuzzTakeEvent",
 	"glue/kubernetes/kubeconfig.go":   "its user's own file",
 	"glue/kubernetes/protobuf.go":     "FuzzProtobuf",
+	"glue/openstack/keystone.go":      "FuzzKeystone",
 	"glue/kubernetes/scope.go":        "FuzzWritten",
 	"glue/kubernetes/table.go":        "FuzzBodies",
 	"glue/openstack/clouds.go":        "its user's own file",

@@ -17,14 +17,24 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// Impersonator is a Dialect whose application tells who asks, and does something for another user when somebody asks it to who may.
+// Impersonator is for an application that tells who asks, and does something for another user when somebody asks it to who may. It is safe for
+// concurrent use.
 type Impersonator interface {
 	// Tells reports whether a field of a header says who asks. Asker asks who the application takes a caller for, by those.
 	Tells(name string) bool
 	Asker(ctx context.Context, base *url.URL, via http.RoundTripper, credentials http.Header) (*engine.Asker, error)
-	// Impersonate says in a header for whom something is done, beside the credentials of who may have it done.
-	Impersonate(h http.Header, who *engine.Asker)
+	// Impersonate says in a header for whom something is done, beside the credentials of who may have it done, or in their place. A *NoRights:
+	// the agent may not act for that user.
+	Impersonate(ctx context.Context, h http.Header, who *engine.Asker) error
+	// Refused tells that the application knows nobody by what Impersonate has said. It reports whether that is the user's matter, and not that of the
+	// agent's own account.
+	Refused(who *engine.Asker) bool
 }
+
+// NoRights is why the agent may not act for a user.
+type NoRights struct{ Why string }
+
+func (n *NoRights) Error() string { return n.Why }
 
 // UserHeader is an Asserter for an application that takes the word of whoever stands in front of it for who asks, in one header, by the name
 // of that.
@@ -80,8 +90,8 @@ func (c *Client) Asker(ctx context.Context, s engine.ServiceName, credentials ht
 		}
 		return who, nil
 	}
-	dialect, ok := u.Dialect.(Impersonator)
-	if !ok {
+	dialect := u.impersonator()
+	if dialect == nil {
 		return nil, nil
 	}
 	of, shown := sha256.New(), http.Header{}
@@ -145,15 +155,22 @@ func (a *askers) put(key [32]byte, who *engine.Asker, now time.Time) {
 	a.by[key] = asked{who, now}
 }
 
+// impersonator is that of the service or of its dialect; nil: it has none.
+func (u *upstream) impersonator() Impersonator {
+	if u.Impersonator != nil {
+		return u.Impersonator
+	}
+	d, _ := u.Dialect.(Impersonator)
+	return d
+}
+
 // actFor says in a header for whom something is done.
-func (u *upstream) actFor(h http.Header, who *engine.Asker) error {
-	switch d, ok := u.Dialect.(Impersonator); {
-	case ok:
-		d.Impersonate(h, who)
+func (u *upstream) actFor(ctx context.Context, h http.Header, who *engine.Asker) error {
+	switch d := u.impersonator(); {
+	case d != nil:
+		return d.Impersonate(ctx, h, who)
 	case u.UserHeader != "":
 		return u.UserHeader.Assert(h, Identity{User: who.User})
-	default:
-		return fmt.Errorf("%w: service %s cannot be asked to do it for %s", engine.ErrUnsendable, cmp.Or(u.Service, "?"), who.User)
 	}
-	return nil
+	return fmt.Errorf("%w: service %s cannot be asked to do it for %s", engine.ErrUnsendable, cmp.Or(u.Service, "?"), who.User)
 }

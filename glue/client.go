@@ -221,10 +221,16 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 	for errors.Is(err, errStale) && call.Content == nil { // each time it was a connection that had been kept, and is not any more
 		up, resp, err = c.send(ctx, call)
 	}
+	if no := (*NoRights)(nil); errors.As(err, &no) { // as if the application had said so: it concerns that user alone
+		return engine.Reply{Status: http.StatusForbidden, Header: http.Header{}, Body: []byte(no.Why)}, nil
+	}
 	if err != nil {
 		return engine.Reply{}, fmt.Errorf("call %s %s: %w", call.Method, call.Path, err)
 	}
 	r = engine.Reply{Status: resp.StatusCode, Header: resp.Header}
+	if d := up.impersonator(); d != nil && call.As != nil && r.Status == http.StatusUnauthorized && d.Refused(call.As) {
+		r.Status = http.StatusForbidden
+	}
 	if call.Stream && resp.StatusCode == http.StatusOK {
 		RemoveHopByHop(r.Header)
 		r.Content, r.Length = &watchedAnswer{watchedBody{resp.Body, watch}, resp.Body}, resp.ContentLength
@@ -295,7 +301,7 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 		header.Set(name, value)
 	}
 	if call.As != nil {
-		if err := up.actFor(header, call.As); err != nil {
+		if err := up.actFor(ctx, header, call.As); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -34,6 +34,8 @@ type Upstream struct {
 	Kinds []*engine.Kind
 	// Dialect is what there is to know of its API beyond the catalog; nil for nothing.
 	Dialect Dialect
+	// Impersonator knows who asks and acts for others, where that is not for the dialect; nil: nobody does.
+	Impersonator Impersonator
 	// Refuser writes refusals where there is no dialect; nil: they are problems.
 	Refuser Refuser
 	// Describes reports whether the answer to a read of a path says what the application is able to do, where there is no dialect; nil: none.

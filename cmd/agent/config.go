@@ -137,6 +137,9 @@ type Service struct {
 	FrontProxy *FrontProxy
 	// UserHeader [services.X.user_header] has the service believe the agent who makes a request, by a header. Default nil: it does not.
 	UserHeader *UserHeader
+	// Keystone [services.X.keystone] is the address of the API with which this service of OpenStack checks tokens, such as http://192.0.2.10:5000/v3:
+	// by it the agent knows who asks, and acts for users who have trusted its account there. Default empty: neither.
+	Keystone string
 	// Credentials [services.X.credentials] are what operations of other sites are sent with. Default nil: nothing.
 	Credentials *Credentials
 }

@@ -99,11 +99,13 @@ func checkActing(c Config, catalog *glue.Catalog, note func(at place, format str
 			of := rule.kinds == nil || slices.ContainsFunc(rule.kinds, func(k accept.Kind) bool { return k.Service == accept.Any || k.Service == string(name) })
 			switch {
 			case !of || catalog.Services[name].Glue == glue.GlueKubernetes || c.Services[name].UserHeader != nil:
-			case catalog.Services[name].Glue == glue.GlueOpenStack:
-				note(rule.at, `the service %s asks Keystone who its caller is, and Keystone gives nobody a user's rights without that user's password, token or trust: `+
-					`"as: user" cannot be had for it; say in "operations" what others may do, or leave it out of "kinds"`, name)
-			default:
+			case catalog.Services[name].Glue != glue.GlueOpenStack:
 				note(rule.at, `the service %s cannot be told for whom something is done: give it "user_header", or leave it out of the rule's "kinds"`, name)
+			case len(catalog.Services[name].Kinds) == 0: // nothing of it is an operation
+			case c.Services[name].Keystone == "":
+				note(rule.at, `the service %s asks Keystone who its caller is: give it "keystone", by which users trust the agent's account, or leave it out of the rule's "kinds"`, name)
+			case c.Services[name].Credentials == nil || !strings.EqualFold(c.Services[name].Credentials.Header, "X-Auth-Token"):
+				note(rule.at, `users trust the account that the agent has at the service %s: give it "credentials" with the header X-Auth-Token`, name)
 			}
 		}
 	}

@@ -84,7 +84,9 @@ accept:
 func TestRightsOfUsersNeedAnApplicationThatTakesThem(t *testing.T) {
 	for _, c := range []struct{ service, rule, glue, want string }{
 		{"", "{from: paris, as: user}", "", `give it "user_header"`},
-		{"", "{from: paris, as: user}", glue.GlueOpenStack, "Keystone gives nobody a user's rights"},
+		{"", "{from: paris, as: user}", glue.GlueOpenStack, `give it "keystone"`},
+		{", keystone: http://127.0.0.1:5000/v3", "{from: paris, as: user}", glue.GlueOpenStack, "the header X-Auth-Token"},
+		{", keystone: http://127.0.0.1:5000/v3, credentials: {header: x-auth-token, value_file: skerry.yaml}", "{from: paris, as: user}", glue.GlueOpenStack, ""},
 		{"", "{from: paris, as: user}", glue.GlueKubernetes, ""},
 		{"", `{from: paris, kinds: ["*/image"], as: user}`, "", `give it "user_header"`},
 		{"", "{from: paris, as: agent}", "", ""},
@@ -99,6 +101,11 @@ func TestRightsOfUsersNeedAnApplicationThatTakesThem(t *testing.T) {
 		checkActing(config, catalog, func(_ place, format string, args ...any) { err = fmt.Errorf(format, args...) })
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s in front of %q: %v", c.rule, c.glue, err)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:5000", "http://127.0.0.1:5000", "ftp://127.0.0.1/v3", "http://127.0.0.1/v3?x", "http://u:p@127.0.0.1/v3"} {
+		if _, _, err := loadText(t, withKeys(fmt.Sprintf(", keystone: %q", address))); err == nil {
+			t.Errorf("%s is taken", address)
 		}
 	}
 	for _, name := range []string{"Authorization", "X-Forwarded-User", "X-Who", "no name"} {

@@ -49,6 +49,9 @@ func Check(c Config, catalog *glue.Catalog) error {
 		} else if c.Services[name].FrontProxy != nil {
 			note(c.places.services[name], `"front_proxy" is for services of Kubernetes: the application believes nobody's word for who asks`)
 		}
+		if of := catalog.Services[name]; of != nil && of.Glue != glue.GlueOpenStack && c.Services[name].Keystone != "" {
+			note(c.places.services[name], `"keystone" is for services of OpenStack`)
+		}
 	}
 	checkAccepted(c.places.kinds, catalog, note)
 	checkActing(c, catalog, note)

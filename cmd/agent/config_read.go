@@ -3,6 +3,7 @@ package agent
 import (
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -293,11 +294,23 @@ func (r *configReader) service(name string, v strictyaml.Value) Service {
 	if v := m.Optional("user_header"); v.Present() {
 		s.UserHeader = readUserHeader(v)
 	}
+	if v := m.Optional("keystone"); v.Present() {
+		s.Keystone = readKeystone(v)
+	}
 	if v := m.Optional("credentials"); v.Present() {
 		s.Credentials = r.credentials(v)
 	}
 	m.Done()
 	return s
+}
+
+// readKeystone reads the address of Keystone's API, without a slash at its end.
+func readKeystone(v strictyaml.Value) string {
+	text := strings.TrimSuffix(v.Text(), "/")
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.HasSuffix(u.Path, "/v3") || u.RawQuery+u.Fragment != "" || u.User != nil {
+		v.Problem("%q is no address of Keystone's API, such as http://192.0.2.10:5000/v3", text)
+	}
+	return text
 }
 
 // listenerTLS returns nil when there is none.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -41,6 +43,11 @@ func NewClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Clien
 		case glue.GlueOpenStack:
 			u.Refuser, u.Describes = openstack.Refuser{}, openstack.Describes
 			u.Headers = slices.Concat(u.Headers, openstack.Headers)
+			if address := cfg.Services[name].Keystone; address != "" {
+				if u.Impersonator, err = keystone(address, u, cfg.Services[name].UpstreamTLS, log); err != nil {
+					return nil, fmt.Errorf("Keystone of service %s: %w", name, err)
+				}
+			}
 		}
 		c.Upstreams = append(c.Upstreams, u)
 	}
@@ -74,4 +81,24 @@ func upstream(name engine.ServiceName, service Service, log *slog.Logger) (glue.
 		u.Credentials = glue.FileCredentials(k.Header, "", k.ValueFile)
 	}
 	return u, nil
+}
+
+// keystone is what knows who asks a service of OpenStack, and acts for whom.
+func keystone(address string, u glue.Upstream, t *UpstreamTLS, log *slog.Logger) (glue.Impersonator, error) {
+	at, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy, transport.DisableKeepAlives = nil, true // it is asked seldom, and uWSGI ends what is kept without a word
+	if t != nil && at.Scheme == "https" {
+		if transport.TLSClientConfig, err = glue.UpstreamTLS(at.Hostname(), t.CA, t.Cert, t.Key, t.InsecureSkipVerify, log); err != nil {
+			return nil, err
+		}
+	}
+	agent := u.Credentials
+	if agent == nil {
+		agent = func() (http.Header, error) { return http.Header{}, nil }
+	}
+	return &openstack.Keystone{URL: at, Via: transport, Agent: agent, Now: time.Now}, nil
 }

@@ -157,6 +157,21 @@ func (a Author) Certify(site engine.SiteID, name engine.SiteName, until, now tim
 	return a.certify(site, name, "", until, now)
 }
 
+// taken is the name of another site, or of a zone, that a reader may take a name for; empty: there is none.
+func (a Author) taken(site engine.SiteID, name string) string {
+	for _, m := range a.Members() {
+		if m.ID != site && alike(string(m.Name), name) {
+			return string(m.Name)
+		}
+	}
+	for _, z := range a.Zones() {
+		if alike(string(z.Name), name) {
+			return string(z.Name)
+		}
+	}
+	return ""
+}
+
 func (a Author) certify(site engine.SiteID, name engine.SiteName, invitation string, until, now time.Time) (engine.MeshRecord, error) {
 	old, r := a.certificate(site)
 	c := engine.Certificate{Invitation: invitation, Name: name, At: now.UnixMicro(), From: now.UnixMicro()}
@@ -184,6 +199,10 @@ func (a Author) certify(site engine.SiteID, name engine.SiteName, invitation str
 		return refuse(http.StatusUnprocessableEntity, "certificate", "a certificate ends later than now")
 	case slices.ContainsFunc(a.Members(), func(m engine.Member) bool { return m.Name == c.Name && m.ID != site }):
 		return refuse(http.StatusConflict, "exists", "the mesh has a site called %s already", c.Name)
+	case c.Named == 0 && mixed(string(c.Name)):
+		return refuse(http.StatusUnprocessableEntity, "certificate", "%s has letters of several scripts, or such as stand in no text: who reads it may take it for another name", c.Name)
+	case c.Named == 0 && a.taken(site, string(c.Name)) != "":
+		return refuse(http.StatusConflict, "exists", "who reads %s may take it for %s, which the mesh has already", c.Name, a.taken(site, string(c.Name)))
 	case a.isZone(engine.ZoneName(c.Name)):
 		return refuse(http.StatusConflict, "exists", "the mesh has a zone called %s", c.Name)
 	case !a.admitted[site] && len(a.admitted) >= MaxMembers:

@@ -58,7 +58,7 @@ func (Dialect) Asker(ctx context.Context, base *url.URL, via http.RoundTripper, 
 const impersonate = "Impersonate-"
 
 // Impersonate implements glue.Impersonator.
-func (Dialect) Impersonate(h http.Header, who *engine.Asker) {
+func (Dialect) Impersonate(_ context.Context, h http.Header, who *engine.Asker) error {
 	for name := range h {
 		if strings.HasPrefix(http.CanonicalHeaderKey(name), impersonate) {
 			delete(h, name)
@@ -71,4 +71,8 @@ func (Dialect) Impersonate(h http.Header, who *engine.Asker) {
 	for key, values := range who.Extra {
 		h[http.CanonicalHeaderKey(impersonate+"Extra-"+strings.ReplaceAll(url.QueryEscape(key), "+", "%20"))] = slices.Clone(values)
 	}
+	return nil
 }
+
+// Refused implements glue.Impersonator: the agent's own token is what counts.
+func (Dialect) Refused(*engine.Asker) bool { return false }

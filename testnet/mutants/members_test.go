@@ -40,6 +40,10 @@ func ofMembers() []mutant {
 		{"times ahead of all clocks count at once", []edit{
 			{"engine/replica/holds.go", "ahead > r.env.Ahead() && o.Origin != r.Self {", "false && ahead > r.env.Ahead() && o.Origin != r.Self {"},
 		}, "testnet/mesh", "TestWhatIsDatedTooFarAheadWaits"},
+		// Who reads the name of a site takes it for another one.
+		{"names may look alike", []edit{
+			{"engine/mesh/alike.go", "return looksOf(a) == looksOf(b)", "return a == b"},
+		}, "engine/mesh", "TestALookAlikeIsNotLetIn"},
 		// Whoever has heard of an identifier has its answer.
 		{"who passes on an operation may be anybody", []edit{
 			{"engine/keys/keys.go", "a.From != keep.From && key == Operation(r.Operation)", "false && a.From != keep.From && key == Operation(r.Operation)"},

@@ -120,7 +120,7 @@ func ready(ctx context.Context, s *env.Site) error {
 	}
 	for i := range s.Config().Services {
 		if c := &s.Config().Services[i]; c.Name == Image {
-			c.Header, c.Token = "X-Auth-Token", filepath.Join(s.Config().Dir, "agent.token")
+			c.Header, c.Token, c.Keystone = "X-Auth-Token", filepath.Join(s.Config().Dir, "agent.token"), "http://127.0.0.1:5000/v3"
 			return os.WriteFile(c.Token, []byte(token), 0o600)
 		}
 	}

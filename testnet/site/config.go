@@ -30,6 +30,7 @@ type Service struct {
 	Upstream string // base URL of the application
 	Token    string // path of the file with the agent's token for it; empty: it needs none
 	Header   string // that carries the token; empty: Authorization
+	Keystone string // that a service of OpenStack asks about tokens; empty: it is not said
 	// TLS are the files of the listener's certificate and key, UpstreamCA that of who has signed the application's; empty: no TLS.
 	TLS        [2]string
 	UpstreamCA string
@@ -68,6 +69,9 @@ func (c *Config) YAML() string {
 			fmt.Fprintf(&b, "    credentials: {header: %s, value_file: %q}\n", s.Header, s.Token)
 		} else if s.Token != "" {
 			fmt.Fprintf(&b, "    credentials: {token_file: %q}\n", s.Token)
+		}
+		if s.Keystone != "" {
+			fmt.Fprintf(&b, "    keystone: %s\n", s.Keystone)
 		}
 		if s.TLS != [2]string{} {
 			more := ""
