@@ -88,6 +88,8 @@ var needs = map[string]auth.Role{
 	"GET /api/v1/audit/verify":            auth.Admin,
 	"GET /api/v1/debug/configuration":     auth.Admin,
 	"GET /api/v1/debug/profiles/:name":    auth.Admin,
+	"GET /api/v1/debug/log-level":         auth.Admin,
+	"PUT /api/v1/debug/log-level":         auth.Admin,
 	"GET /api/v1/hooks":                   auth.Admin,
 	"POST /api/v1/hooks":                  auth.Admin,
 	"DELETE /api/v1/hooks/:id":            auth.Admin,

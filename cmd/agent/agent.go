@@ -368,7 +368,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	}
 	a.server, err = web.New(web.Config{Listen: a.cfg.API.Listen, Hosts: a.cfg.API.Hosts, Proxies: a.cfg.API.TrustedProxies, HeadTimeout: a.cfg.Limits.HeadTimeout, Idle: a.cfg.Limits.Idle, Config: api.Config{
 		Streams: a.cfg.Limits.Streams.All, ViewerStreams: a.cfg.Limits.Streams.Viewer,
-		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Dashboard: a.dashboard(), Configuration: a.cfg.show(), Services: services,
+		Application: a.catalog.Application, Catalog: a.catalog.Digest, Version: a.version, Dashboard: a.dashboard(), Configuration: a.cfg.show(), LogLevel: a.life.LogLevel, Services: services,
 		Store: a.store, Counter: a.store, Mesh: a.core.Mesh, Network: a.network, Operator: operator, Waiter: a.core.Site, Peer: a.network.Transport(),
 		Referring: a.client.Referring, Made: a.client.Made, Types: a.types, Reaches: a.client.Reaches, Accepts: a.core.Accept.Accepts,
 		Token: a.token, Ready: a.isReady, Auth: a.guard, Audit: audit.New(a.store.Shelves(), a.vault.Derive("audit trail")), Hooks: desk,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -27,6 +28,8 @@ type Life struct {
 	Successor func() *exec.Cmd
 	// StandBy waits until no other agent uses the data directory, and opens nothing before.
 	StandBy bool
+	// LogLevel is from which level on the log is written, which administrators may change; nil: they may not.
+	LogLevel *slog.LevelVar
 	// Opens is told of a link that lets one browser in, once the agent is up, where nobody has an account; nil: nobody is.
 	Opens func(link string)
 }

@@ -44,11 +44,13 @@ func (c agentCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return listProblems(err)
 	}
-	life := siteagent.Life{Inherited: inherited, Renew: renew, Successor: again, StandBy: c.StandBy}
+	level := &slog.LevelVar{}
+	level.Set(cfg.Log.Level)
+	life := siteagent.Life{Inherited: inherited, Renew: renew, Successor: again, StandBy: c.StandBy, LogLevel: level}
 	if _, terminal := screenOf(p.out, os.Getenv); terminal { // and in no log, which others may read
 		life.Opens = func(link string) { fmt.Fprintln(p.out, opens(link)) }
 	}
-	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, cfg.Log), life))
+	return listProblems(siteagent.Run(ctx, cfg, ownVersion(), newLog(p.errs, level, cfg.Log.JSON), life))
 }
 
 // opens says what a link is for.
@@ -65,9 +67,9 @@ func again() *exec.Cmd {
 	return exec.Command(program, os.Args[1:]...)
 }
 
-func newLog(w io.Writer, l siteagent.Log) *slog.Logger {
-	options := &slog.HandlerOptions{Level: l.Level}
-	if l.JSON {
+func newLog(w io.Writer, level slog.Leveler, json bool) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if json {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

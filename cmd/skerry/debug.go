@@ -17,7 +17,46 @@ import (
 )
 
 type debugCommand struct {
-	Bundle debugBundle `cmd:"" help:"Write a file with how a site is and what its agent is busy with."`
+	Bundle   debugBundle   `cmd:"" help:"Write a file with how a site is and what its agent is busy with."`
+	LogLevel debugLogLevel `cmd:"" help:"Show from which level on the agent writes its log, or change that while it runs."`
+}
+
+type debugLogLevel struct {
+	Level string `arg:"" optional:"" help:"debug, info, warn or error; without it, what it is now."`
+}
+
+func (debugLogLevel) Help() string {
+	return `A change holds until the agent ends, or reads its configuration again, where log.level says what it is from then on. It takes the role admin.
+
+Examples:
+
+    skerry debug log-level
+    skerry debug log-level debug`
+}
+
+func (c *debugLogLevel) Run(ctx context.Context, p *program) error {
+	const path = "/debug/log-level"
+	var v struct {
+		Level string `json:"level"`
+	}
+	var b json.RawMessage
+	var err error
+	if c.Level == "" {
+		b, err = p.api.Get(ctx, path, nil)
+	} else {
+		b, err = p.api.Put(ctx, path, map[string]string{"level": c.Level})
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.json:
+		return p.printJSON(v)
+	}
+	_, err = fmt.Fprintln(p.out, v.Level)
+	return err
 }
 
 type debugBundle struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/skerry/skerry/testnet/lab"
 )
 
-// chapters are what sites do together, in the order of the walk-through of README.md. Each makes what it needs, and leaves
+// chapters are what sites do together, in the order of the walk-through (docs/walk-through.md). Each makes what it needs, and leaves
 // the sites as it found them: all within reach of each other.
 var chapters = []struct {
 	name string

@@ -323,9 +323,9 @@ func TestHealWaits(t *testing.T) {
 	}
 }
 
-// TestReadmeHasTheWalkThrough: what it prints for three sites on free ports, word for word.
-func TestReadmeHasTheWalkThrough(t *testing.T) {
-	b, err := os.ReadFile("../../README.md")
+// TestPageHasTheWalkThrough: what it prints for three sites on free ports, word for word.
+func TestPageHasTheWalkThrough(t *testing.T) {
+	b, err := os.ReadFile("../../docs/walk-through.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestReadmeHasTheWalkThrough(t *testing.T) {
 		want.WriteString("\n")
 	}
 	if !strings.Contains(string(b), want.String()) {
-		t.Errorf("README.md does not have this:\n%s", want.String())
+		t.Errorf("docs/walk-through.md does not have this:\n%s", want.String())
 	}
 }
 

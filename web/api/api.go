@@ -176,6 +176,8 @@ type Config struct {
 	Dashboard   string // where people find this site's page, as others are told
 	// Configuration is what the agent runs with, without secrets, as administrators see it; JSON has to have a form for it.
 	Configuration any
+	// LogLevel is from which level on Log is written; nil: that cannot be changed.
+	LogLevel *slog.LevelVar
 	Services      []Service
 
 	Store    Store

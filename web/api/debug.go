@@ -3,9 +3,11 @@ package api
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +22,40 @@ func (a *API) getConfiguration(c echo.Context) error {
 		return err
 	}
 	return answer(c, http.StatusOK, a.Configuration)
+}
+
+// logLevel is the body of a change of the log's level.
+type logLevel struct {
+	Level string `json:"level"`
+}
+
+// logLevels are those that there are, by what configurations call them.
+var logLevels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
+func (a *API) getLogLevel(c echo.Context) error {
+	if _, err := params(c); err != nil {
+		return err
+	}
+	if a.LogLevel == nil {
+		return refuse(http.StatusNotFound, "not-found", "this agent's log has no level that can be changed")
+	}
+	return answer(c, http.StatusOK, logLevel{strings.ToLower(a.LogLevel.Level().String())})
+}
+
+// putLogLevel has the log written from another level on, until the agent ends or another process takes over.
+func (a *API) putLogLevel(c echo.Context) error {
+	var r logLevel
+	if err := decode(c, &r); err != nil {
+		return err
+	}
+	level, ok := logLevels[r.Level]
+	if !ok {
+		return badRequest("level is %q: give debug, info, warn or error", r.Level)
+	}
+	if a.LogLevel != nil {
+		a.LogLevel.Set(level)
+	}
+	return a.getLogLevel(c)
 }
 
 // getProfile answers with a profile of the agent, as go tool pprof reads it or, with debug, as text.

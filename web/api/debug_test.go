@@ -22,6 +22,15 @@ func TestProfilesTakeWhatIsDescribed(t *testing.T) {
 	f.Problem(400, "bad-request", "", "GET", profiles+"heap?debug=3", "")
 	f.Problem(400, "bad-request", "", "GET", profiles+"cpu?seconds=31", "")
 	f.Problem(400, "bad-request", "", "GET", profiles+"cpu?second=1", "")
+	if v := f.Want(200, "GET", "/api/v1/debug/log-level", ""); v["level"] != "info" {
+		t.Errorf("the level is %v", v)
+	}
+	for _, level := range []string{"debug", "error", "warn"} {
+		if v := f.Want(200, "PUT", "/api/v1/debug/log-level", `{"level":"`+level+`"}`); v["level"] != level {
+			t.Errorf("the level is %v, want %s", v, level)
+		}
+	}
+	f.Problem(400, "bad-request", "give debug, info, warn or error", "PUT", "/api/v1/debug/log-level", `{"level":"loud"}`)
 	if v := f.Want(200, "GET", "/api/v1/debug/configuration", ""); v["Site"] != "paris" {
 		t.Errorf("the configuration is %v", v)
 	}

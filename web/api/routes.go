@@ -72,6 +72,8 @@ func (a *API) Mount(e *echo.Echo) {
 	g.GET("/audit/verify", a.verifyAudit)
 	g.GET("/debug/configuration", a.getConfiguration)
 	g.GET("/debug/profiles/:name", a.getProfile)
+	g.GET("/debug/log-level", a.getLogLevel)
+	g.PUT("/debug/log-level", a.putLogLevel)
 	g.GET("/hooks", told(a.ListHooks))
 	g.POST("/hooks", posted(http.StatusCreated, a.AddHook))
 	g.DELETE("/hooks/:id", removed("id", a.Hooks.Remove))

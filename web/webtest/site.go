@@ -86,7 +86,7 @@ func Empty() *Site {
 // Config is what a server of this site is made from.
 func (s *Site) Config(listen string) web.Config {
 	c := api.Config{
-		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0", Configuration: map[string]any{"Site": "paris"},
+		Application: "lab", Catalog: "9f2c41d07ab35e1", Version: "0.1.0", Configuration: map[string]any{"Site": "paris"}, LogLevel: &slog.LevelVar{},
 		Store: s, Counter: s, Mesh: s, Network: s, Operator: s, Waiter: s, Peer: peers{s},
 		Referring: s.referring, Made: s.madeAlong, Types: s.types(),
 		Reaches: func(engine.ServiceName, string, string) bool { return false },
