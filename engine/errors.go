@@ -40,7 +40,7 @@ func Incomplete(err error) error {
 }
 
 // Refusal is an error of the agent's own that a client gets as problem+json (RFC 9457). Type is the last part of the
-// problem's type, as the README lists them.
+// problem's type, as docs/problems.md lists them.
 type Refusal struct {
 	Status int
 	Type   string
