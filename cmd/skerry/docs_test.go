@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 var (
 	// inDocs finds command lines of the program: at the beginning of a line of code, after what a shell may have before a command, and in inline code.
 	inDocs = regexp.MustCompile("(?m)(?:^|`|\\$\\(|; |&& |\\| |(?:^|; )(?:until|while|if) )[ ]*(?:\\$ |sudo )?skerry ([a-z][^`\n]*)")
+	// wholly finds those that stand in a block of code, with all that they need.
+	wholly = regexp.MustCompile(`(?m)^(?:    )?(?:\$ |sudo )?skerry ([a-z].*)$`)
 	// word is a word of one, apart from what a shell does itself.
 	word = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
 )
@@ -24,13 +27,19 @@ func TestCommandsInDocsAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	found, whole := 0, 0
 	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../ARCHITECTURE.md") {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(b), "\\\n", " ")
+		for _, m := range wholly.FindAllStringSubmatch(text, -1) {
+			whole++
+			if err := parses(t, words(m[1])); err != nil {
+				t.Errorf("%s: skerry %s: %v", filepath.Base(page), m[1], err)
+			}
+		}
 		for _, m := range inDocs.FindAllStringSubmatch(text, -1) {
 			found++
 			if err := known(t, words(m[1])); err != nil {
@@ -38,8 +47,13 @@ func TestCommandsInDocsAreThere(t *testing.T) {
 			}
 		}
 	}
-	if found < 100 {
-		t.Errorf("only %d commands are found", found)
+	if found < 100 || whole < 60 {
+		t.Errorf("only %d commands are found, %d of them whole", found, whole)
+	}
+	for _, wrong := range []string{"backup", "restore --config agent.yaml", "exec -- true --scope", "tokens add laptop --role emperor"} {
+		if parses(t, words(wrong)) == nil {
+			t.Errorf("skerry %s passes as a whole", wrong)
+		}
 	}
 	for _, wrong := range []string{"sites docter", "resources list --nowhere", "conflicts resolve ID adopt more and more"} {
 		if known(t, words(wrong)) == nil {
@@ -66,13 +80,23 @@ func words(line string) (list []string) {
 // known says why the program does not know a command; what its arguments stand for is not looked at.
 func known(t *testing.T, args []string) error {
 	t.Helper()
-	k, err := kong.New(&commands{}, kong.Name("skerry"), kong.Writers(io.Discard, io.Discard), kong.Vars{"api": "http://127.0.0.1:8700"}, kong.Exit(func(int) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = k.Parse(args)
+	err := parses(t, args)
 	if err != nil && (strings.Contains(err.Error(), "unknown flag") || strings.Contains(err.Error(), "unexpected argument") || strings.Contains(err.Error(), "expected one of")) {
 		return err
 	}
 	return nil
+}
+
+// parses says why the program does not take a command, with all its flags and arguments. Files that it names need not be there.
+func parses(t *testing.T, args []string) error {
+	t.Helper()
+	k, err := kong.New(&commands{}, kong.Name("skerry"), kong.Writers(io.Discard, io.Discard), kong.Vars{"api": "http://127.0.0.1:8700"}, kong.Exit(func(int) {}),
+		kong.NamedMapper("existingfile", kong.MapperFunc(func(c *kong.DecodeContext, file reflect.Value) error { // none of those that pages name
+			return c.Scan.PopValueInto("file", file.Addr().Interface())
+		})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Parse(args)
+	return err
 }

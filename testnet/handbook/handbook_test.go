@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tools, "scp"), []byte(copies), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"tutorial.md", "broken-site.md", "remove-site.md", "upgrade.md"} {
+	for _, name := range []string{"tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md"} {
 		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 		if err != nil {
 			t.Fatal(err)

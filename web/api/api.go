@@ -178,7 +178,7 @@ type Config struct {
 	Configuration any
 	// LogLevel is from which level on Log is written; nil: that cannot be changed.
 	LogLevel *slog.LevelVar
-	Services      []Service
+	Services []Service
 
 	Store    Store
 	Counter  Counter
