@@ -14,6 +14,7 @@ var decoders = map[string]string{
 	"cmd/agent/config.go":             "FuzzLoad",
 	"cmd/agent/control.go":            "this user's own processes",
 	"cmd/agent/discover.go":           "this site's own disk",
+	"cmd/skerry/debug.go":             "its user's own agent",
 	"cmd/skerry/events.go":            "its user's own agent",
 	"cmd/skerry/open.go":              "its user's own agent",
 	"cmd/skerry/placements.go":        "its user's own file",
