@@ -60,6 +60,20 @@ func TestAListCountsWhatItsFiltersLeave(t *testing.T) {
 	}
 }
 
+// TestASiteThatARelayReachesSaysSo: on the overview, in the list of sites and on its own page.
+func TestASiteThatARelayReachesSaysSo(t *testing.T) {
+	s := webtest.Generous()
+	address := serve(t, s)
+	for relay, want := range map[engine.SiteID]bool{"": false, webtest.Toulouse: true} {
+		s.SetStatus(webtest.Nantes, engine.SiteStatus{Reachable: true, Relay: relay})
+		for _, path := range []string{"/", "/sites", "/sites/nantes"} {
+			if _, body := ask(t, "GET", address+path, nil); strings.Contains(body, "through toulouse") != want {
+				t.Errorf("%s, relayed by %q: %s", path, relay, mainOf(body))
+			}
+		}
+	}
+}
+
 func TestADotForEachOfManySites(t *testing.T) {
 	_, body := ask(t, "GET", serve(t, manySites())+"/resources", nil)
 	for _, want := range []string{"<span>1 conflict</span>", "conflict: site-07\nconverged: paris, site-00", "release notes"} {
