@@ -32,3 +32,13 @@ func Over(v *view.View) bool {
 		return v.At(s).Ended == 0 || v.LocalAt(s) != ""
 	})
 }
+
+// containerWithin is how long something waits for its container where no site tells of one.
+const containerWithin = 5 * time.Minute
+
+// ContainerLost reports whether an operation has waited for its container so long, or was sent without it, that the container may have gone with a disk
+// that was set back: where no site knows of one the application says so, and a person decides.
+func ContainerLost(v *view.View, o *engine.Operation, now time.Time) bool {
+	w, tries := v.Me.Wait(engine.WaitReference), v.Mine.Tries[o.ID]
+	return v.Kind.Within != "" && (tries != nil || w != nil && now.Sub(engine.Time(w.Since)) >= containerWithin)
+}

@@ -143,6 +143,9 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 	if !s.restored || w.owned(s, k, id) {
 		return false
 	}
+	if in, _, inside := strings.Cut(id, "/"); inside && w.orphan(s, w.Kind(crate), in) {
+		return true
+	}
 	return s.orphans[string(k.Name)+" "+id] || w.lostMade(s, k, id)
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // rounds is how often, after everything is healed, all sites do what is due and hear of each other before all has to be as it
-// must be. Time passes in between, patience at least: a create whose container is missing is tried for some minutes.
+// must be. Time passes in between, patience at least: what waits for a container that no site has takes ten minutes.
 const (
 	rounds   = 150
-	patience = 10 * time.Minute
+	patience = 20 * time.Minute
 )
 
 // settle heals everything, lets operators decide and sites work until all is as it must be, and notes what is not.

@@ -122,6 +122,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-3,6,9-14,16-24,28-32,42-44,47,49-52,54,57,59-60,62-65,68-69,72-112,114-117,119,121-137"},
 		"a resource that had been left to one site never joined anew there": {74007369, 1, 0,
 			"1-7,9-12,16-18,20-31,34,36,38,40,42,44-50,52,54-63,66-67,70-76,78-82,84,86,88-90,92-94,96-112,114-119,121-122,124-125,127-130,132-133"},
+		"what lies in a container that went with a disk waited for it for ever": {74010708, 1, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
