@@ -122,7 +122,8 @@ func (w *play) noteAlone(s *site) {
 		}
 		id, _, _ := strings.Cut(c.Key, ".")
 		for _, other := range w.sites {
-			if _, err := other.Disk.Recalled(engine.OperationID(id)); err == nil && other != s && !s.Proc.Met[other.ID] {
+			met := s.Proc.Met[other.ID] // what it met at this moment it may have heard after it had sent this
+			if _, err := other.Disk.Recalled(engine.OperationID(id)); err == nil && other != s && (met.IsZero() || met.Equal(w.Now)) {
 				s.untold[c.Key] = e.Times
 				s.orphans[string(e.Kind)+" "+e.Local] = true
 			}

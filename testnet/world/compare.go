@@ -66,7 +66,9 @@ func (p *Process) pull(q *Process, limit int, partly bool) {
 	}
 	if whole && !p.dead && !q.dead {
 		p.Compared(w.Ctx, from.ID, false)
-		p.Met[from.ID] = true
+		if p.Met[from.ID].IsZero() {
+			p.Met[from.ID] = w.Now
+		}
 	}
 }
 

@@ -59,8 +59,8 @@ type Process struct {
 	// doom is with which effect it dies; 0: with none.
 	doom int
 	disk engine.Store
-	// Met are the sites that it has been compared with.
-	Met map[engine.SiteID]bool
+	// Met is when it was compared first with each of the sites that it has been compared with.
+	Met map[engine.SiteID]time.Time
 }
 
 func newSite(w *World, n int) (*Site, error) {
@@ -122,7 +122,7 @@ func (s *Site) record() engine.SiteRecord {
 // Start starts the agent over what is on the disk.
 func (s *Site) Start() error {
 	w := s.w
-	p := &Process{site: s, disk: s.Disk, Met: map[engine.SiteID]bool{}}
+	p := &Process{site: s, disk: s.Disk, Met: map[engine.SiteID]time.Time{}}
 	if w.Store != nil {
 		var err error
 		if p.disk, err = w.Store(s); err != nil {
