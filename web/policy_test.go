@@ -319,7 +319,7 @@ func TestTokens(t *testing.T) {
 	f.Want(200, "GET", "/api/v1/sites", "", "Authorization", "Bearer of-the-application")
 }
 
-// One viewer's streams do not keep others from theirs.
+// One viewer's streams do not keep others from theirs, however many tokens that account makes.
 func TestStreamsOfOneViewerAreBounded(t *testing.T) {
 	f := startSecured(t)
 	open := func(by string) int {
@@ -344,6 +344,9 @@ func TestStreamsOfOneViewerAreBounded(t *testing.T) {
 		if got := open(viewer); got != want {
 			t.Fatalf("stream %d: %d, want %d", i, got, want)
 		}
+	}
+	if got := open(f.token("viewer", "viewer")); got != 503 {
+		t.Errorf("with another token of the same account: %d", got)
 	}
 	if got := open(operator); got != 200 {
 		t.Errorf("another one: %d", got)

@@ -65,3 +65,37 @@ func certifiedAs(t *testing.T, s *State, site engine.SiteID, name engine.SiteNam
 	own(t, s, r)
 	return r.Number
 }
+
+// TestCertificatesOfOddDates: one is good from its beginning, an hour early, to its end, and no date is so far away that it comes out elsewhere.
+func TestCertificatesOfOddDates(t *testing.T) {
+	const hour = int64(time.Hour / time.Microsecond)
+	now := at(9)
+	for _, c := range []struct {
+		from, until int64
+		taken, good bool
+	}{
+		{0, 0, true, true},
+		{now.UnixMicro() + hour - 1, 0, true, true},
+		{now.UnixMicro() + 2*hour, 0, true, false},
+		{maxTime, 0, true, false},
+		{0, maxTime, true, true},
+		{0, 1, true, false},
+		{0, maxTime + 1, false, false},
+		{0, 1<<63 - 1, false, false},
+		{1<<63 - 1, 0, false, false},
+		{-1, 0, false, false},
+		{-1 << 63, 0, false, false},
+		{0, -1, false, false},
+		{now.UnixMicro(), now.UnixMicro(), false, false},
+		{now.UnixMicro(), now.UnixMicro() - 1, false, false},
+	} {
+		paris := found(t)
+		r, err := pen(paris).Certify("k1", "nantes", time.Time{}, now)
+		must(t, err)
+		r.Body = engine.Encode(engine.Certificate{Name: "nantes", At: 1, From: c.from, Until: c.until})
+		_, err = paris.Take(raw("paris", r))
+		if (err == nil) != c.taken || paris.IsMember("k1") != c.taken || paris.Good("k1", now) != c.good {
+			t.Errorf("from %d until %d: %v, member %t, good %t", c.from, c.until, err, paris.IsMember("k1"), paris.Good("k1", now))
+		}
+	}
+}

@@ -268,3 +268,51 @@ func TestWhatIsRefusedIsToldWhereNothingIsWritten(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestOldLettersAfterAStart: what a member replays to a site that has just started changes nothing there, in whichever order it comes.
+func TestOldLettersAfterAStart(t *testing.T) {
+	from, w := newWorld(t), newWorldOf(t, "nantes", Limits{Workers: 1})
+	for _, name := range []string{"blue", "green", "red"} {
+		from.ask(name)
+		from.settle()
+	}
+	for _, l := range from.letters {
+		if err := w.Receive(t.Context(), "paris", l); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+	}
+	if len(from.letters) < 3 || len(w.objects) != 3 {
+		t.Fatalf("%d letters came, and made %v", len(from.letters), w.objects)
+	}
+	delete(w.objects, "green") // a create that runs once more would bring it back
+	w.start()
+	w.settle()
+	rows := func() (all string) { // without when it was seen last
+		for _, name := range []string{"blue", "green", "red"} {
+			_, id := document(name)
+			r := w.store.records[id]
+			all += fmt.Sprintf("%s %s %v, %d changes, digest %x, statuses %x; ", r.Row.ID, r.Row.State, r.Row.Sites, len(w.store.changes[id]), r.Digest, r.Statuses)
+		}
+		return fmt.Sprintf("%s%d operations", all, len(w.store.operations))
+	}
+	before := rows()
+	if !strings.Contains(before, "green") {
+		t.Fatalf("it lists %s", before)
+	}
+	w.did = nil
+	for i := len(from.letters) - 1; i >= 0; i-- {
+		for _, by := range []engine.SiteID{"paris", "lille"} {
+			_ = w.Receive(t.Context(), by, from.letters[i]) // lille has no part in it
+			w.settle()
+		}
+	}
+	for _, did := range w.did {
+		if strings.HasPrefix(did, "PUT") || strings.HasPrefix(did, "DELETE") {
+			t.Errorf("the application is asked: %s", w.trace())
+		}
+	}
+	if after := rows(); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+}

@@ -14,7 +14,7 @@ type streams struct {
 
 	mu   sync.Mutex
 	open int            // guarded by mu
-	of   map[string]int // by account and token; guarded by mu
+	of   map[string]int // by account; guarded by mu
 }
 
 func (s *streams) number() int {
@@ -23,13 +23,13 @@ func (s *streams) number() int {
 	return s.open
 }
 
-// EnterStream takes one of the bounded number of open streams, for who makes the request of ctx; leave gives it back. Who has said nothing
-// of who they are, where nobody has to log in, may have all of them.
+// EnterStream takes one of the bounded number of open streams, for who makes the request of ctx; leave gives it back. The tokens of an account are
+// the account: it makes as many as it likes. Who has said nothing of who they are, where nobody has to log in, may have all of them.
 func (a *API) EnterStream(ctx context.Context) (leave func(), err error) {
 	p, s := auth.From(ctx), a.streams
 	who := p.Account
-	if p.By == auth.ByToken {
-		who += " " + p.Key
+	if who == "" && p.By == auth.ByToken { // it was made where nobody logs in
+		who = " " + p.Key
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
