@@ -482,9 +482,13 @@ func (c *Client) PresentLocation(ctx context.Context, service engine.ServiceName
 	return out, true
 }
 
+// Digests are the headers of an answer, in lower case, that describe the bytes of its body.
+var Digests = []string{"content-length", "content-md5", "digest", "content-digest", "repr-digest", "accept-ranges"}
+
 // dropDigests removes what describes the bytes that were changed.
 func dropDigests(h http.Header) {
-	for _, name := range []string{"Content-Length", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Accept-Ranges"} {
+	for _, name := range Digests {
 		h.Del(name)
 	}
 }
+

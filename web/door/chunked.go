@@ -13,6 +13,7 @@ type chunks struct {
 	line    int   // bytes of the line of a size so far
 	left    int64 // of this chunk
 	trailer []byte
+	data    *[]byte // gets what is in the chunks, unless nil
 }
 
 const (
@@ -33,6 +34,9 @@ func (c *chunks) scan(b []byte) (pass, used int, err error) {
 	for i < len(b) && c.state < inTrailer {
 		if c.state == inData {
 			n := int(min(c.left, int64(len(b)-i)))
+			if c.data != nil {
+				*c.data = append(*c.data, b[i:i+n]...)
+			}
 			i += n
 			if c.left -= int64(n); c.left == 0 {
 				c.state = inDataCR

@@ -35,6 +35,9 @@ type exchange struct {
 	k      *link
 	answer answer
 	out    []byte // what is written next
+	head   []byte // of the answer, where it is turned
+	held   []byte // of such an answer as it goes on if it is not turned after all
+	whole  []byte // the body of such an answer
 	told   int    // the status that the client was told
 	length int64  // of the answer's body, -1 where its head does not say
 	body   flow   // of the request
@@ -56,10 +59,11 @@ var exchanges = sync.Pool{New: func() any { return &exchange{out: make([]byte, 0
 // exchange passes on the request whose head was read, and its answer. It reports whether the connection can have another one.
 func (c *client) exchange() bool {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{c: c, r: &c.request, out: x.out[:0], answer: answer{fields: x.answer.fields[:0]}, length: -1, began: time.Now()}
+	*x = exchange{c: c, r: &c.request, out: x.out[:0], head: x.head[:0], held: x.held[:0], whole: x.whole[:0], answer: answer{fields: x.answer.fields[:0]},
+		length: -1, began: time.Now()}
 	defer func() {
 		c.d.Desk.Told(x.r, x.told, x.length, x.took)
-		if cap(x.out) <= 64<<10 {
+		if cap(x.out)+cap(x.held)+cap(x.whole) <= 192<<10 {
 			x.c, x.r, x.k = nil, nil, nil
 			exchanges.Put(x)
 		}
@@ -121,7 +125,12 @@ func (x *exchange) await() error {
 			}
 			continue
 		}
-		if err := x.answer.read(k.buf[k.r:k.r+n], x.r.Method); err != nil {
+		head := k.buf[k.r : k.r+n]
+		if x.r.Turn != nil { // which wants to see it when more has been read
+			x.head = append(x.head[:0], head...)
+			head = x.head
+		}
+		if err := x.answer.read(head, x.r.Method); err != nil {
 			return err
 		}
 		k.r += n
@@ -212,9 +221,16 @@ func (x *exchange) watch() {
 // pass gives the client the answer. It reports whether the connection can have another request.
 func (x *exchange) pass() bool {
 	a, last := &x.answer, x.r.closes || x.c.d.closing.Load()
-	x.tell(a.status, max(a.length, -1))
-	x.out = a.head(x.out[:0], x.r.Answer, last)
 	body := flow{left: a.length}
+	var begun []byte
+	if x.r.Turn != nil {
+		var err error
+		if begun, err = x.turn(&body); err != nil {
+			return x.fail(err)
+		}
+	}
+	x.tell(a.status, max(a.length, -1))
+	x.out = append(a.head(x.out[:0], x.r.Answer, last), begun...)
 	for first := true; ; first = false {
 		err := x.piece(&body, first)
 		switch {
@@ -250,15 +266,7 @@ func (x *exchange) piece(body *flow, first bool) (err error) {
 		}
 		return err
 	default:
-		if k.r == k.w {
-			if err = x.more(false); errors.Is(err, io.EOF) && body.left == untilEnd {
-				body.left, err = 0, nil
-				x.out = append(x.out, "0\r\n\r\n"...)
-			}
-		}
-		if err == nil {
-			x.out, err = body.move(x.out, &k.stream)
-		}
+		x.out, err = x.next(body, x.out)
 	}
 	if err == nil && len(x.out) > 0 {
 		now := x.began.Add(x.took)
@@ -271,6 +279,20 @@ func (x *exchange) piece(body *flow, first bool) (err error) {
 		x.out = x.out[:0]
 	}
 	return err
+}
+
+// next appends what there is of the answer's body, and waits where there is nothing.
+func (x *exchange) next(body *flow, out []byte) ([]byte, error) {
+	if x.k.r == x.k.w {
+		switch err := x.more(false); {
+		case errors.Is(err, io.EOF) && body.left == untilEnd:
+			body.left = 0
+			return append(out, "0\r\n\r\n"...), nil
+		case err != nil:
+			return out, err
+		}
+	}
+	return body.move(out, &x.k.stream)
 }
 
 // stop ends what goes on beside, and gives the connection to the application back, if all went well. It reports whether the client can go on
@@ -349,6 +371,14 @@ type flow struct {
 	chunks chunks
 	// bare says that what comes after the last chunk is left out.
 	bare bool
+	// whole gets the body itself, unless nil.
+	whole *[]byte
+}
+
+func (f *flow) keep(b []byte) {
+	if f.whole != nil {
+		*f.whole = append(*f.whole, b...)
+	}
 }
 
 const inChunks, untilEnd = -1, -2
@@ -360,10 +390,12 @@ func (f *flow) move(out []byte, from *stream) ([]byte, error) {
 	b := from.buf[from.r:from.w]
 	switch f.left {
 	case untilEnd:
+		f.keep(b)
 		from.r = from.w
 		out = append(strconv.AppendInt(out, int64(len(b)), 16), "\r\n"...)
 		return append(append(out, b...), "\r\n"...), nil
 	case inChunks:
+		f.chunks.data = f.whole
 		pass, used, err := f.chunks.scan(b)
 		out, from.r = append(out, b[:pass]...), from.r+used
 		if err == nil && f.chunks.done() {
@@ -372,6 +404,7 @@ func (f *flow) move(out []byte, from *stream) ([]byte, error) {
 		return out, err
 	default:
 		n := int(min(f.left, int64(len(b))))
+		f.keep(b[:n])
 		f.left, from.r = f.left-int64(n), from.r+n
 		return append(out, b[:n]...), nil
 	}

@@ -2,6 +2,7 @@ package door
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -53,6 +54,10 @@ type Request struct {
 	TLS    *tls.ConnectionState
 	// Add are lines that the application gets beside, each with its end; Answer are such lines for the client.
 	Add, Answer []byte
+	// Target is the path that the application gets; empty: Path.
+	Target string
+	// Turn makes the application's answer what the client gets; nil: it passes as it is.
+	Turn Turner
 	// Scope and Leave are the desk's, for Told: the scope that it has read, and what is to be done then. They are empty before Plain.
 	Scope string
 	Leave func(let bool)
@@ -291,7 +296,7 @@ func (r *Request) repeatable() bool {
 
 // head appends what the application gets.
 func (r *Request) head(b []byte, prefix string) []byte {
-	b = append(append(append(append(append(append(b, r.Method...), ' '), prefix...), r.Path...), r.Query...), " HTTP/1.1\r\n"...)
+	b = append(append(append(append(append(append(b, r.Method...), ' '), prefix...), cmp.Or(r.Target, r.Path)...), r.Query...), " HTTP/1.1\r\n"...)
 	return append(append(write(b, r.Fields), r.Add...), "\r\n"...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -193,35 +192,18 @@ func (h *Handler) apart(r *door.Request, scoped bool) bool {
 		return !scoped || h.Discover == nil // it may be of a kind that is new
 	}
 	container := h.Client.Container(m.Kind)
+	translates := h.Client.Translates(m.Kind)
 	switch {
 	case scoped && len(m.Kind.Refs) > 0 && !glue.Safe(r.Method): // what it refers to is looked at
 		return false
-	case m.Other != nil, h.Client.Translates(m.Kind), container != nil && h.Site.Replicates(container):
+	case m.Other != nil, container != nil && h.Site.Replicates(container):
 		return false
-	case h.Site.Replicates(m.Kind):
-		return !scoped && m.Within == "" && h.asIs(r, m)
+	case translates || h.Site.Replicates(m.Kind):
+		return !scoped && h.readsHere(r, m, translates)
 	case r.Method == http.MethodDelete: // others may rely on it
 		return false
 	}
 	return !gather.Paged(r.Query)
-}
-
-// asIs reports whether a request is a read of one resource that is this site's own replica under the name that it has everywhere, and has its
-// client told what Porter.ReadReplica tells.
-func (h *Handler) asIs(r *door.Request, m glue.Match) bool {
-	if m.Verb != glue.VerbRead || !m.Canonical || h.Dialect != nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return false
-	}
-	row, err := h.Site.Lookup(context.Background(), m.Kind, m.Target)
-	self := h.Membership.Self()
-	if err != nil || row.Collaboration != engine.Replication || m.Target != string(row.Local) || request.Printable(string(row.ID)) != string(row.ID) {
-		return false
-	}
-	r.Answer = fmt.Appendf(r.Answer, "Skerry-Resource: %s\r\nSkerry-Site: %s\r\n", row.ID, h.Name(self))
-	if n := row.Sites[self].Pending; n > 0 {
-		r.Answer = fmt.Appendf(r.Answer, "Skerry-Pending: %d\r\n", n)
-	}
-	return true
 }
 
 // forwarded is what a proxy that is trusted has said of whom it asks for.

@@ -40,7 +40,7 @@ func TestWhatIsPlain(t *testing.T) {
 		{request: "DELETE /x", plain: true},
 		{request: "GET /images?skerry-page=1"},
 		{request: "GET /x", replicates: true, plain: true},
-		{request: "GET /images/1", replicates: true},
+		{request: "GET /images/1", replicates: true, plain: true},
 		{request: "GET /images/r", replicates: true, plain: true},
 		{request: "HEAD /images/%72", replicates: true, plain: true},
 		{request: "OPTIONS /images/r", replicates: true},
@@ -260,11 +260,91 @@ func TestInvariantTheDoorReadsReplicasAsTheHandlerDoes(t *testing.T) {
 				if seen[0] != seen[1] {
 					t.Errorf("%s of a %s with %d pending\nis with the handler\n%s\nand at the door\n%s", request, collaboration, pending, seen[0], seen[1])
 				}
-				if plain, want := s.rest.Load() == before, collaboration == engine.Replication && path != "/images/absent"; plain != want {
+				if plain, want := s.rest.Load() == before, collaboration == engine.Replication || path == "/images/absent"; plain != want {
 					t.Errorf("%s of a %s: plain is %v", request, collaboration, plain)
 				}
 			}
 		}
+	}
+}
+
+// TestInvariantTheDoorTranslatesAsTheHandlerDoes: an application is asked the same, and a client told the same, of a replica that this site calls
+// otherwise than others do.
+func TestInvariantTheDoorTranslatesAsTheHandlerDoes(t *testing.T) {
+	kind := *imageKind
+	kind.Links = []engine.Link{{At: "/self", Service: "images"}}
+	m := newMeshOf(t, &kind, request.Limits{Reply: 200}, 0)
+	m.replicate("M", map[engine.SiteID]engine.LocalID{paris: "6", nantes: "42"})
+	s := m.sites[paris]
+	var answer string
+	var heard []string
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard = append(canonical(r.Header), r.Method, r.RequestURI, r.Host)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, answer)
+		conn.Close()
+	}))
+	defer app.Close()
+	s.handler.Upstream.Host = strings.TrimPrefix(app.URL, "http://")
+	slow := httptest.NewServer(s.handler)
+	defer slow.Close()
+	slow.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	one := func(of ...string) string { return of[rand.IntN(len(of))] }
+	turned := 0
+	for range 800 {
+		ask := "GET /images/" + one("M", "6", "%36", "other", "M/file") + " HTTP/1.1\r\nHost: h\r\n" + one("", "Range: bytes=0-1\r\nIf-Range: x\r\n") + one("", "Accept-Encoding: gzip\r\n") + "\r\n"
+		body := one(`{"id":"6","self":"http://h/images/6"}`, `{"id":"7"}`, `{"id":6}`, `{"id":"6"`, `[{"id":"6"}]`, "", "text", `{"id":"6","x":"`+strings.Repeat("x", 300)+`"}`)
+		answer = "HTTP/1.1 " + one("200 OK", "206 Partial Content", "404 Not Found", "500 Internal Server Error") + "\r\nConnection: close\r\n" +
+			one("Content-Type: application/json\r\n", "content-type: application/x+json\r\n", "Content-Type: text/event-stream\r\n", "") +
+			one("", "", "Content-Encoding: gzip\r\n", "Content-Encoding: identity\r\n") + one("", "ETag: \"1\"\r\nDigest: sha-256=x\r\nContent-MD5: y\r\nAccept-Ranges: bytes\r\n") +
+			one("", "", "Location: "+app.URL+"/images/6\r\n") + one("", "Skerry-Resource: forged\r\n")
+		switch rand.IntN(3) {
+		case 0:
+			answer += fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+		case 1:
+			answer += "Transfer-Encoding: chunked\r\n\r\n"
+			for _, part := range []string{body[:len(body)/2], body[len(body)/2:]} {
+				if part != "" {
+					answer += fmt.Sprintf("%x\r\n%s\r\n", len(part), part)
+				}
+			}
+			answer += "0\r\n\r\n"
+		default:
+			answer += "\r\n" + body
+		}
+		before := s.rest.Load()
+		var seen [2]string
+		for i, url := range []string{slow.URL, s.url} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			_, _ = io.WriteString(conn, ask)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%q: %v", ask, err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			conn.Close()
+			resp.Header.Del("Content-Length") // the body tells, and one may come in chunks where the other does not
+			seen[i] = fmt.Sprintf("%q\n%d %q %q %v", heard, resp.StatusCode, got, canonical(resp.Header), err)
+			if i == 1 && strings.Contains(string(got), `"id":"M"`) {
+				turned++
+			}
+		}
+		if seen[0] != seen[1] {
+			t.Fatalf("%q\n%q\nis with the handler\n%s\nand at the door\n%s", ask, answer, seen[0], seen[1])
+		}
+		if s.rest.Load() != before {
+			t.Fatalf("%q is not plain", ask)
+		}
+	}
+	if turned == 0 {
+		t.Error("nothing was translated")
 	}
 }
 
