@@ -32,6 +32,49 @@ type load struct {
 	request func(i int) []byte
 	// status is what every answer has to have.
 	status int
+	// lines keeps connections for the next run; nil: they are closed.
+	lines *lines
+}
+
+// lines are connections that stay open.
+type lines struct {
+	mu   sync.Mutex
+	free []line // guarded by mu
+}
+
+type line struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+// take returns one, with nil for none.
+func (l *lines) take() (c line) {
+	if l == nil {
+		return c
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.free) - 1; n >= 0 {
+		c, l.free = l.free[n], l.free[:n]
+	}
+	return c
+}
+
+// give takes one back.
+func (l *lines) give(c line) {
+	if l == nil {
+		c.Close()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free = append(l.free, c)
+}
+
+func (l *lines) close() {
+	for c := l.take(); c.Conn != nil; c = l.take() {
+		c.Close()
+	}
 }
 
 // result is what a load saw.
@@ -86,12 +129,23 @@ func (l load) run(ctx context.Context) (result, error) {
 
 // call is one caller. It ends between two requests.
 func (l load) call(ctx context.Context, next *atomic.Int64) ([]time.Duration, error) {
-	conn, err := l.dial(context.WithoutCancel(ctx), "tcp", l.address)
-	if err != nil {
-		return nil, err
+	conn := l.lines.take()
+	if conn.Conn == nil {
+		dialled, err := l.dial(context.WithoutCancel(ctx), "tcp", l.address)
+		if err != nil {
+			return nil, err
+		}
+		conn = line{dialled, bufio.NewReader(dialled)}
 	}
-	defer conn.Close()
-	in := bufio.NewReader(conn)
+	whole := false
+	defer func() {
+		if whole {
+			l.lines.give(conn)
+		} else {
+			conn.Close()
+		}
+	}()
+	in := conn.in
 	var took []time.Duration
 	for ctx.Err() == nil {
 		i := int(next.Add(1)) - 1
@@ -115,6 +169,7 @@ func (l load) call(ctx context.Context, next *atomic.Int64) ([]time.Duration, er
 		}
 		took = append(took, time.Since(begin))
 	}
+	whole = true
 	return took, nil
 }
 

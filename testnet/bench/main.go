@@ -20,6 +20,7 @@ import (
 type options struct {
 	Program   string        `help:"The program to measure. Default: built from this tree." placeholder:"FILE" type:"existingfile"`
 	Only      []string      `help:"Measure only these: pass, create, converge, apart, idle, page, catchup, forward, race, aggregate, explain, body, fold, curves, history, size, kubernetes." placeholder:"NAME"`
+	Part      []string      `help:"Of pass, measure only these parts: plain, elsewhere, bulk, connections, reads, healing." placeholder:"NAME"`
 	For       time.Duration `help:"How long each load runs." default:"5s"`
 	Cut       int           `help:"Operations on each side of the cut." default:"1000"`
 	Body      int64         `help:"How many MiB the large body has that is replicated; what is forwarded has half of that." default:"2048"`

@@ -79,13 +79,19 @@ end)
 type way struct {
 	name, address string
 	request       []byte
-	pid           int // of the process that passes it on; 0: nobody is asked what it costs
+	pids          []int // of the processes that pass it on; nil: nobody is asked what it costs
 }
 
 const rounds = 3
 
 // passThrough compares requests that concern one site alone, and such as are about another one, with what users would have do that else.
 func passThrough(ctx context.Context, b *bench) error {
+	part := func(name string, measure func() error) error {
+		if len(b.Part) > 0 && !slices.Contains(b.Part, name) {
+			return nil
+		}
+		return measure()
+	}
 	application := env.Application{
 		Catalog:  []byte(passCatalog),
 		Services: map[string]int{"images": 9801, "bulk": 9802},
@@ -107,9 +113,12 @@ func passThrough(ctx context.Context, b *bench) error {
 			}
 			defer func() { _ = proxies[i].Kill() }()
 		}
-		return errors.Join(b.compare(ctx, paris, proxies), b.elsewhere(ctx, paris), b.bulk(ctx, paris, proxies), b.idleConnections(ctx, paris, proxies))
-	}), b.sites(ctx, func(e *env.Env) error { return b.replicatedReads(ctx, e) }, "paris", "nantes"),
-		b.sites(ctx, func(e *env.Env) error { return b.whileHealing(ctx, e) }, "paris", "nantes"))
+		return errors.Join(part("plain", func() error { return b.compare(ctx, paris, proxies) }),
+			part("elsewhere", func() error { return b.elsewhere(ctx, paris, nantes, proxies[1]) }),
+			part("bulk", func() error { return b.bulk(ctx, paris, proxies) }),
+			part("connections", func() error { return b.idleConnections(ctx, paris, proxies) }))
+	}), part("reads", func() error { return b.sites(ctx, func(e *env.Env) error { return b.replicatedReads(ctx, e) }, "paris", "nantes") }),
+		part("healing", func() error { return b.sites(ctx, func(e *env.Env) error { return b.whileHealing(ctx, e) }, "paris", "nantes") }))
 }
 
 // nginx writes the configuration and returns what runs it.
@@ -156,51 +165,29 @@ func haproxy(ctx context.Context, s *env.Site, elsewhere, dir string, port int, 
 func (b *bench) compare(ctx context.Context, s *env.Site, proxies [2]*process.Process) (err error) {
 	plain, scoped := request("GET", "/images/1", ""), request("GET", "/images/1", "", `Scope: {"images": "paris"}`)
 	ways := []way{
-		{"direct", "127.0.0.1:9801", plain, 0},
-		{"nginx", "127.0.0.1:9711", plain, 0},
-		{"HAProxy", "127.0.0.1:9712", plain, proxies[0].PID()},
-		{"HAProxy with Lua, scope read", "127.0.0.1:9713", scoped, proxies[1].PID()},
-		{"skerry", "127.0.0.1:9701", plain, s.Agent().PID()},
-		{"skerry, scope of its own site", "127.0.0.1:9701", scoped, s.Agent().PID()},
+		{"direct", "127.0.0.1:9801", plain, nil},
+		{"nginx", "127.0.0.1:9711", plain, nil},
+		{"HAProxy", "127.0.0.1:9712", plain, []int{proxies[0].PID()}},
+		{"HAProxy with Lua, scope read", "127.0.0.1:9713", scoped, []int{proxies[1].PID()}},
+		{"skerry", "127.0.0.1:9701", plain, []int{s.Agent().PID()}},
+		{"skerry, scope of its own site", "127.0.0.1:9701", scoped, []int{s.Agent().PID()}},
 	}
-	var crowded, many, alone [6][]result
-	var costs [6][]time.Duration
-	// Rounds in turn, so that what else the machine does meets all of them.
-	for range rounds {
+	const lua = 3
+	for _, callers := range []int{1, 32, 512} {
+		all, err := b.inTurn(ctx, s.Host().DialContext, callers, ways)
+		if err != nil {
+			return err
+		}
+		b.report.table(fmt.Sprintf("Pass-through, answers of 256 bytes, %d connections, medians of %d turns; ratios are to HAProxy with Lua", callers, turns),
+			"way", "requests", "ratio", "p50", "ratio", "p99", "ratio", "processor a request", "ratio")
 		for i, w := range ways {
-			l := load{dial: s.Host().DialContext, address: w.address, For: b.For / 3, status: 200, request: func(int) []byte { return w.request }}
-			for callers, results := range map[int]*[]result{1: &alone[i], 32: &many[i], 512: &crowded[i]} {
-				var before, after time.Duration
-				if w.pid != 0 {
-					if before, err = processor(w.pid); err != nil {
-						return err
-					}
-				}
-				l.callers = callers
-				r, err := l.run(ctx)
-				if err != nil {
-					return fmt.Errorf("%s: %w", w.name, err)
-				}
-				if w.pid != 0 && callers == 32 {
-					if after, err = processor(w.pid); err != nil {
-						return err
-					}
-					costs[i] = append(costs[i], (after-before)/time.Duration(max(r.total, 1)))
-				}
-				*results = append(*results, r)
+			cost := ""
+			if w.pids != nil {
+				cost = all[i].of(all[lua], costIn)
 			}
+			b.report.row(w.name, perSecond(rateOf(all[i].results)), all[i].of(all[lua], rateIn), us(medianOf(all[i].results, 50)), all[i].of(all[lua], percentileIn(50)),
+				us(medianOf(all[i].results, 99)), all[i].of(all[lua], percentileIn(99)), all[i].cost(), cost)
 		}
-	}
-	b.report.table(fmt.Sprintf("Pass-through, answers of 256 bytes, median of %d rounds", rounds),
-		"way", "32 connections", "of HAProxy", "512 connections", "of HAProxy", "one: p50", "one: p99", "processor a request")
-	for i, w := range ways {
-		cost := ""
-		if len(costs[i]) > 0 {
-			slices.Sort(costs[i])
-			cost = us(costs[i][len(costs[i])/2])
-		}
-		of := func(x [6][]result) string { return fmt.Sprintf("%.2f", rateOf(x[i])/rateOf(x[2])) }
-		b.report.row(w.name, perSecond(rateOf(many[i])), of(many), perSecond(rateOf(crowded[i])), of(crowded), us(medianOf(alone[i], 50)), us(medianOf(alone[i], 99)), cost)
 	}
 	return nil
 }

@@ -17,23 +17,17 @@ import (
 )
 
 // elsewhere compares a read that a scope sends to another site.
-func (b *bench) elsewhere(ctx context.Context, s *env.Site) error {
+func (b *bench) elsewhere(ctx context.Context, s, there *env.Site, lua *process.Process) error {
 	scoped := request("GET", "/images/1", "", `Scope: {"images": "nantes"}`)
-	ways := []way{{name: "HAProxy with Lua, to the application there", address: "127.0.0.1:9713"}, {name: "skerry, over the mesh", address: images}}
-	results := make([][]result, len(ways))
-	for range rounds {
-		for i, w := range ways {
-			l := load{dial: s.Host().DialContext, address: w.address, callers: 1, For: b.For / 3, status: 200, request: func(int) []byte { return scoped }}
-			r, err := l.run(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			results[i] = append(results[i], r)
-		}
+	ways := []way{{"HAProxy with Lua, to the application there", "127.0.0.1:9713", scoped, []int{lua.PID()}},
+		{"skerry, over the mesh", images, scoped, []int{s.Agent().PID(), there.Agent().PID()}}}
+	all, err := b.inTurn(ctx, s.Host().DialContext, 1, ways)
+	if err != nil {
+		return err
 	}
-	b.report.table(fmt.Sprintf("A read that its scope sends to another site, one caller, median of %d rounds", rounds), "way", "p50", "of HAProxy with Lua", "p99")
+	b.report.table(fmt.Sprintf("A read that its scope sends to another site, one caller, medians of %d turns; ratios are to HAProxy with Lua", turns), "way", "p50", "ratio", "p99", "processor a request, at both sites")
 	for i, w := range ways {
-		b.report.row(w.name, us(medianOf(results[i], 50)), ratio(medianOf(results[i], 50), medianOf(results[0], 50)), us(medianOf(results[i], 99)))
+		b.report.row(w.name, us(medianOf(all[i].results, 50)), all[i].of(all[0], percentileIn(50)), us(medianOf(all[i].results, 99)), all[i].cost())
 	}
 	return nil
 }
@@ -121,8 +115,8 @@ const idleConnections = 9_000
 // idleConnections tells what connections cost over which a request has passed and nothing comes any more.
 func (b *bench) idleConnections(ctx context.Context, s *env.Site, proxies [2]*process.Process) error {
 	b.report.table(fmt.Sprintf("%d connections that are idle after one request", idleConnections), "way", "memory of each")
-	for _, w := range []way{{"HAProxy", "127.0.0.1:9712", nil, proxies[0].PID()}, {"HAProxy with Lua", "127.0.0.1:9713", nil, proxies[1].PID()}, {"skerry", images, nil, s.Agent().PID()}} {
-		before, err := memoryOf(w.pid, "VmRSS:")
+	for _, w := range []way{{"HAProxy", "127.0.0.1:9712", nil, []int{proxies[0].PID()}}, {"HAProxy with Lua", "127.0.0.1:9713", nil, []int{proxies[1].PID()}}, {"skerry", images, nil, []int{s.Agent().PID()}}} {
+		before, err := memoryOf(w.pids[0], "VmRSS:")
 		if err != nil {
 			return err
 		}
@@ -140,7 +134,7 @@ func (b *bench) idleConnections(ctx context.Context, s *env.Site, proxies [2]*pr
 				break
 			}
 		}
-		after, err2 := memoryOf(w.pid, "VmRSS:")
+		after, err2 := memoryOf(w.pids[0], "VmRSS:")
 		for _, c := range conns {
 			c.Close()
 		}
@@ -183,26 +177,24 @@ func (b *bench) replicatedReads(ctx context.Context, e *env.Env) error {
 		return err
 	}
 	const networks, servers = "127.0.0.1:9702", "127.0.0.1:9703"
-	ways := []struct{ name, address, path string }{
-		{"passes", networks, "/networks/" + plain.Text("id")},
-		{"replicated, of one name everywhere", servers, "/keys/same"},
-		{"replicated, its identifier translated", images, "/images/" + id},
+	read := func(path string) []byte { return request("GET", path, "") }
+	pids := []int{paris.Agent().PID()}
+	ways := []way{
+		{"passes", networks, read("/networks/" + plain.Text("id")), pids},
+		{"replicated, of one name everywhere", servers, read("/keys/same"), pids},
+		{"replicated, its identifier translated", images, read("/images/" + id), pids},
 	}
-	results := make([][]result, len(ways))
-	for range rounds {
-		for i, w := range ways {
-			l := load{dial: paris.Host().DialContext, address: w.address, callers: 1, For: b.For / 3, status: 200, request: func(int) []byte { return request("GET", w.path, "") }}
-			r, err := l.run(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			results[i] = append(results[i], r)
-		}
+	all, err := b.inTurn(ctx, paris.Host().DialContext, 1, ways)
+	if err != nil {
+		return err
 	}
-	b.report.table(fmt.Sprintf("A read of what is replicated, at a site that has it, one caller, median of %d rounds", rounds), "read", "p50", "more than what passes", "p99")
+	b.report.table(fmt.Sprintf("A read of what is replicated, at a site that has it, one caller, medians of %d turns", turns), "read", "p50", "more than what passes", "p99", "processor a request")
 	for i, w := range ways {
-		p50 := medianOf(results[i], 50)
-		b.report.row(w.name, us(p50), us(p50-medianOf(results[0], 50)), us(medianOf(results[i], 99)))
+		more := make([]float64, turns)
+		for turn := range more {
+			more[turn] = percentileIn(50)(all[i], turn) - percentileIn(50)(all[0], turn)
+		}
+		b.report.row(w.name, us(medianOf(all[i].results, 50)), us(time.Duration(median(more)*1e9)), us(medianOf(all[i].results, 99)), all[i].cost())
 	}
 	return nil
 }
