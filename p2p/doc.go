@@ -11,7 +11,8 @@
 //
 // members.go keeps one link for each other member: link.go dials, relay.go goes through another member where there is no other way, and punch.go makes
 // one; ping.go notices a dead connection. http.go carries HTTP
-// between agents over streams, blob.go large bodies. What a member may cost is in limits.go, what happens to one that breaks
+// between agents over streams, and lane.go over connections of their own, blob.go large bodies.
+// What a member may cost is in limits.go, what happens to one that breaks
 // the rules in refuse.go. Everything that comes in passes the strict decoders of frame.go, letter.go and message.go.
 //
 // Network owns every goroutine: Run starts them and waits for them. Only the libp2p host itself lives from New to the

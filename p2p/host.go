@@ -16,7 +16,6 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/libp2p/go-libp2p/x/rate"
 	"github.com/multiformats/go-multiaddr"
@@ -24,7 +23,7 @@ import (
 )
 
 // newHost makes a libp2p host that listens on every one of the addresses, or none.
-func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials) (host.Host, error) {
+func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials, lanes *laneDoor) (host.Host, error) {
 	resources, err := newResources(cfg.Limits.withDefaults())
 	if err != nil {
 		return nil, err
@@ -34,8 +33,7 @@ func newHost(cfg Config, listen []multiaddr.Multiaddr, g *gater, d *dials) (host
 		libp2p.UserAgent("skerry"),
 		libp2p.NoListenAddrs,
 		libp2p.Transport(quic.NewTransport),
-		// Two sites that dial each other at once from their listening ports may never connect over TCP.
-		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport()),
+		libp2p.Transport(newTCP(lanes)),
 		// For networks that let nothing out but HTTPS, also through a proxy that the environment names.
 		libp2p.Transport(websocket.New),
 		libp2p.Security(noise.ID, noise.New),

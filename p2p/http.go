@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,13 +67,30 @@ func (n *Network) dialHTTP(ctx context.Context, _, address string) (net.Conn, er
 	if err := l.ready(ctx); err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
+	return n.openHTTP(ctx, l)
+}
+
+// Open opens a lane, or a stream, for requests to a site that has just given a sign of life. Any other is not waited for: that is engine.ErrUnreachable.
+// The connection tells (Stale) when it should not be used for another request.
+func (n *Network) Open(ctx context.Context, site engine.SiteID) (net.Conn, error) {
+	l := n.link(site)
+	if l == nil || !l.fits() {
+		return nil, fmt.Errorf("open stream: %w: site %s has not been heard lately", engine.ErrUnreachable, site)
+	}
+	if c := l.openLane(ctx); c != nil {
+		return c, nil
+	}
+	return n.openHTTP(ctx, l)
+}
+
+func (n *Network) openHTTP(ctx context.Context, l *link) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(network.WithNoDial(ctx, "http"), openTimeout)
 	defer cancel()
 	s, err := n.host.NewStream(ctx, l.pid, httpProtocol)
 	if err != nil {
-		return nil, fmt.Errorf("open stream: %w: site %s: %w", engine.ErrUnreachable, site, err)
+		return nil, fmt.Errorf("open stream: %w: site %s: %w", engine.ErrUnreachable, l.site, err)
 	}
-	return &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(site)}, nil
+	return &streamConn{Stream: s, link: l, local: siteAddr(n.self), remote: siteAddr(l.site)}, nil
 }
 
 // Listener returns the listener on which the other members' requests arrive; RemoteAddr().String() of its connections
@@ -85,7 +103,7 @@ func (n *Network) acceptHTTP(ctx context.Context, s network.Stream) {
 	if l == nil {
 		return
 	}
-	c := &streamConn{Stream: s, local: siteAddr(n.self), remote: siteAddr(l.site), done: func() { l.closed(httpProtocol) }}
+	c := &streamConn{Stream: s, link: l, local: siteAddr(n.self), remote: siteAddr(l.site), done: func() { l.closed(httpProtocol) }}
 	if !n.streams.offer(c) {
 		n.log.Warn("too many requests of other sites are waiting", "peer", l.site)
 		_ = c.Reset()
@@ -101,6 +119,7 @@ func (a siteAddr) String() string  { return string(a) }
 // streamConn is a stream as a net.Conn.
 type streamConn struct {
 	network.Stream
+	link          *link
 	local, remote siteAddr
 	heard         atomic.Bool // something has come from the other side
 	ended         sync.Once
@@ -112,7 +131,25 @@ func (c *streamConn) Read(b []byte) (int, error) {
 	if n > 0 {
 		c.heard.Store(true)
 	}
+	// Not every multiplexer has its deadlines end as net.Conn says. That the connection below has died is a timeout too, and no passing one.
+	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
+		if p, ok := err.(interface{ Temporary() bool }); ok && p.Temporary() {
+			err = os.ErrDeadlineExceeded
+		}
+	}
 	return n, err
+}
+
+// Stale reports whether another request had better go over another connection: the site has not been heard lately, this one's connection is gone,
+// or there are lanes by now.
+func (c *streamConn) Stale() bool {
+	return c.Conn().IsClosed() || !c.link.fits() || c.link.lanes.known()
+}
+
+// peerConn is a connection of another site's agent.
+type peerConn interface {
+	net.Conn
+	Reset() error
 }
 
 // CloseWrite ends what this side sends. The other side may be done with the stream by then: that is an error to libp2p and none
@@ -152,7 +189,7 @@ func (c *streamConn) RemoteAddr() net.Addr { return c.remote }
 // streamListener is a net.Listener over inbound streams.
 type streamListener struct {
 	addr  siteAddr
-	conns chan *streamConn
+	conns chan peerConn
 
 	mu     sync.Mutex
 	done   chan struct{}
@@ -160,10 +197,10 @@ type streamListener struct {
 }
 
 func newStreamListener(self engine.SiteID) *streamListener {
-	return &streamListener{addr: siteAddr(self), conns: make(chan *streamConn, acceptQueue), done: make(chan struct{})}
+	return &streamListener{addr: siteAddr(self), conns: make(chan peerConn, acceptQueue), done: make(chan struct{})}
 }
 
-func (l *streamListener) offer(c *streamConn) bool {
+func (l *streamListener) offer(c peerConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

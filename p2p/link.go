@@ -25,6 +25,7 @@ type link struct {
 	out   *queue
 	in    *intake
 	agree *agreement
+	lanes lanes
 
 	mu       sync.Mutex // guards the rest
 	addrs    []multiaddr.Multiaddr
@@ -48,7 +49,7 @@ type link struct {
 
 func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
 	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), out: newQueue(), in: newIntake(n.cfg.Limits.withDefaults().InFlight),
-		agree: newAgreement(n.self < site), limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
+		agree: newAgreement(n.self < site), lanes: lanes{shut: true}, limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
 }
 
 func (l *link) run(ctx context.Context) {
@@ -103,6 +104,7 @@ func (l *link) setUp(up bool) {
 		l.notify()
 	}
 	l.mu.Unlock()
+	l.lanes.set(up)
 	if was == up {
 		return
 	}
@@ -164,6 +166,16 @@ func (l *link) closed(id protocol.ID) {
 	l.streams[id]--
 }
 
+// fit reports whether the member has given a sign of life just now. The caller holds mu.
+func (l *link) fit() bool { return l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt }
+
+// fits is fit for who does not hold mu.
+func (l *link) fits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fit()
+}
+
 // ready waits until the member is known to be there, also for the next connection after one was lost. It returns
 // ErrUnreachable when the last try to reach it failed, or when it gives no sign of life within a second.
 func (l *link) ready(ctx context.Context) error {
@@ -171,7 +183,7 @@ func (l *link) ready(ctx context.Context) error {
 	defer deadline.Stop()
 	for {
 		l.mu.Lock()
-		up, failed, changed := l.up && time.Since(l.lastSeen) < suspectAfter+l.rtt && l.connectedness(), l.failed && !l.up, l.changed
+		up, failed, changed := l.fit() && l.connectedness(), l.failed && !l.up, l.changed
 		l.mu.Unlock()
 		switch {
 		case up:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
+	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/skerry/skerry/engine"
@@ -37,6 +39,8 @@ type Network struct {
 	punchable <-chan struct{} // closed once holes can be made
 
 	streams  *streamListener
+	noise    *noise.SessionTransport // of lanes
+	lanes    laneDoor
 	position *position
 	outside  outside
 	dials    *dials
@@ -76,7 +80,10 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 	}
 	n.Attach(membership, exchange)
 	n.dials = &dials{of: map[*link][]swarm.TransportError{}}
-	if n.host, err = newHost(cfg, listen, n.gater, n.dials); err != nil {
+	if n.noise, err = newLaneNoise(cfg); err != nil {
+		return nil, fmt.Errorf("configure the network: %w", err)
+	}
+	if n.host, err = newHost(cfg, listen, n.gater, n.dials, &n.lanes); err != nil {
 		return nil, err
 	}
 	n.outside.seen = map[peer.ID]multiaddr.Multiaddr{}
@@ -127,6 +134,9 @@ func (n *Network) Run(ctx context.Context) error {
 		},
 		DisconnectedF: func(_ network.Network, c network.Conn) {
 			if l := n.link(siteOf(c.RemotePeer())); l != nil {
+				if !l.connectedness() {
+					l.lanes.set(false)
+				}
 				l.probe()
 			}
 		},
@@ -140,6 +150,15 @@ func (n *Network) Run(ctx context.Context) error {
 	n.serve(ctx, compareProtocol, n.serveCompare)
 	n.serve(ctx, blobProtocol, n.serveBlob)
 	n.handle(httpProtocol, func(s network.Stream) { n.acceptHTTP(ctx, s) })
+	n.lanes.open(func(c net.Conn) {
+		if !n.begin() {
+			c.Close()
+			return
+		}
+		defer n.handlers.Done()
+		defer n.contain("", func() { c.Close() })
+		n.takeLane(c)
+	})
 
 	n.watchMembers(ctx)
 	return n.Close()
@@ -153,6 +172,9 @@ func (n *Network) Close() error {
 		n.closing = true
 		n.mu.Unlock()
 		_ = n.streams.Close()
+		for _, l := range n.all() {
+			l.lanes.set(false)
+		}
 		if n.relay != nil {
 			err = n.relay.Close()
 		}

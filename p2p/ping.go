@@ -82,6 +82,7 @@ func (l *link) heard(m measured) {
 	defer l.mu.Unlock()
 	l.failed = false
 	l.lastSeen = time.Now()
+	l.lanes.set(true)
 	if l.rtt == 0 {
 		l.rtt = m.took
 	} else {
