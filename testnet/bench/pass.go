@@ -117,8 +117,12 @@ func passThrough(ctx context.Context, b *bench) error {
 			part("elsewhere", func() error { return b.elsewhere(ctx, paris, nantes, proxies[1]) }),
 			part("bulk", func() error { return b.bulk(ctx, paris, proxies) }),
 			part("connections", func() error { return b.idleConnections(ctx, paris, proxies) }))
-	}), part("reads", func() error { return b.sites(ctx, func(e *env.Env) error { return b.replicatedReads(ctx, e) }, "paris", "nantes") }),
-		part("healing", func() error { return b.sites(ctx, func(e *env.Env) error { return b.whileHealing(ctx, e) }, "paris", "nantes") }))
+	}), part("reads", func() error {
+		return b.sites(ctx, func(e *env.Env) error { return b.replicatedReads(ctx, e) }, "paris", "nantes")
+	}),
+		part("healing", func() error {
+			return b.sites(ctx, func(e *env.Env) error { return b.whileHealing(ctx, e) }, "paris", "nantes")
+		}))
 }
 
 // nginx writes the configuration and returns what runs it.

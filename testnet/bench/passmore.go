@@ -25,7 +25,8 @@ func (b *bench) elsewhere(ctx context.Context, s, there *env.Site, lua *process.
 	if err != nil {
 		return err
 	}
-	b.report.table(fmt.Sprintf("A read that its scope sends to another site, one caller, medians of %d turns; ratios are to HAProxy with Lua", turns), "way", "p50", "ratio", "p99", "processor a request, at both sites")
+	b.report.table(fmt.Sprintf("A read that its scope sends to another site, one caller, medians of %d turns; ratios are to HAProxy with Lua", turns),
+		"way", "p50", "ratio", "p99", "processor a request, at both sites")
 	for i, w := range ways {
 		b.report.row(w.name, us(medianOf(all[i].results, 50)), all[i].of(all[0], percentileIn(50)), us(medianOf(all[i].results, 99)), all[i].cost())
 	}
@@ -115,7 +116,8 @@ const idleConnections = 9_000
 // idleConnections tells what connections cost over which a request has passed and nothing comes any more.
 func (b *bench) idleConnections(ctx context.Context, s *env.Site, proxies [2]*process.Process) error {
 	b.report.table(fmt.Sprintf("%d connections that are idle after one request", idleConnections), "way", "memory of each")
-	for _, w := range []way{{"HAProxy", "127.0.0.1:9712", nil, []int{proxies[0].PID()}}, {"HAProxy with Lua", "127.0.0.1:9713", nil, []int{proxies[1].PID()}}, {"skerry", images, nil, []int{s.Agent().PID()}}} {
+	for _, w := range []way{{"HAProxy", "127.0.0.1:9712", nil, []int{proxies[0].PID()}}, {"HAProxy with Lua", "127.0.0.1:9713", nil, []int{proxies[1].PID()}},
+		{"skerry", images, nil, []int{s.Agent().PID()}}} {
 		before, err := memoryOf(w.pids[0], "VmRSS:")
 		if err != nil {
 			return err
@@ -188,7 +190,8 @@ func (b *bench) replicatedReads(ctx context.Context, e *env.Env) error {
 	if err != nil {
 		return err
 	}
-	b.report.table(fmt.Sprintf("A read of what is replicated, at a site that has it, one caller, medians of %d turns", turns), "read", "p50", "more than what passes", "p99", "processor a request")
+	b.report.table(fmt.Sprintf("A read of what is replicated, at a site that has it, one caller, medians of %d turns", turns),
+		"read", "p50", "more than what passes", "p99", "processor a request")
 	for i, w := range ways {
 		more := make([]float64, turns)
 		for turn := range more {

@@ -36,14 +36,24 @@ func size(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.report.row("memory of the agent after that", mib(full))
-		if err := paris.Agent().Stop(time.Minute); err != nil {
-			return err
+		for _, end := range []struct {
+			name string
+			do   func() error
+		}{{"after it was stopped", func() error { return paris.Agent().Stop(time.Minute) }}, {"after it was killed", func() error { return paris.Agent().Kill() }}} {
+			if err := end.do(); err != nil {
+				return err
+			}
+			begin := time.Now()
+			if err := paris.Up(ctx); err != nil {
+				return err
+			}
+			took := time.Since(begin)
+			work, err := used([]int{paris.Agent().PID()})
+			if err != nil {
+				return err
+			}
+			b.report.row("starting it again "+end.name+", until it is ready", fmt.Sprintf("%s, of them %s of a processor", ms(took), ms(work)))
 		}
-		begin := time.Now()
-		if err := paris.Up(ctx); err != nil {
-			return err
-		}
-		b.report.row("starting it again until it is ready", ms(time.Since(begin)))
 		started, err := resident(paris)
 		if err != nil {
 			return err
