@@ -491,4 +491,3 @@ func dropDigests(h http.Header) {
 		h.Del(name)
 	}
 }
-

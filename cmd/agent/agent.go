@@ -242,7 +242,7 @@ func (a *Agent) open(ctx context.Context) (err error) {
 		}
 		a.handlers[name] = intercept.New(intercept.Config{
 			Discover: discover, Meter: a.meter, Check: operator.Check, Tracer: a.tracer,
-			Service: name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Types: a.types,
+			Service: name, Client: a.client, Site: traffic, Membership: a.core.Mesh, Network: a.network, Peer: transport, Open: a.network.Open, Types: a.types,
 			Application: a.catalog.Application, Services: slices.Sorted(maps.Keys(a.catalog.Services)), Accepts: a.core.Accept.Accepts,
 			Believes: a.believes(name), Proxies: cfg.Services[name].TrustedProxies, Correlations: a.correlations, API: cfg.API.URL(),
 			Limits: limits, Log: a.log,
@@ -471,9 +471,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.probes != nil {
 		fronts.Go(func() error { return a.serve(served, a.server.API().Probes(), a.probes) })
 	}
-	fronts.Go(func() error {
-		return a.serve(served, intercept.Peers(a.core.Mesh, a.handlers, a.server.Peers()), a.network.Listener())
-	})
+	fronts.Go(func() error { return a.servePeers(served) })
 	for name, e := range a.entrances {
 		e.Open(a.handlers[name])
 	}

@@ -29,13 +29,31 @@ func (a *Agent) openEntrances() error {
 	return nil
 }
 
+func (a *Agent) doorLimits() door.Limits {
+	l := a.cfg.Limits
+	return door.Limits{Head: int(l.Head), HeadTimeout: l.HeadTimeout, Idle: l.Idle, AnswerTimeout: l.AnswerTimeout, Drain: drain}
+}
+
+// servePeers answers other sites' agents until ctx ends.
+func (a *Agent) servePeers(ctx context.Context) error {
+	limits := a.doorLimits()
+	limits.Head += addedHead
+	d := intercept.PeersDoor(a.core.Mesh, a.handlers, a.server.Peers(), limits, a.log)
+	if err := d.Serve(ctx, a.network.Listener()); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("serve other sites: %w", err)
+	}
+	return nil
+}
+
+// addedHead is how much longer heads are than those of clients: agents add to what a client has sent.
+const addedHead = 64 << 10
+
 // openDoors lets clients in.
 func (a *Agent) openDoors(ctx context.Context) {
 	ctx, a.shut = context.WithCancel(ctx)
 	letIn, failed := errgroup.WithContext(ctx)
 	a.letIn, a.failed = letIn, failed.Done()
-	l := a.cfg.Limits
-	limits := door.Limits{Head: int(l.Head), HeadTimeout: l.HeadTimeout, Idle: l.Idle, AnswerTimeout: l.AnswerTimeout, Drain: drain}
+	limits := a.doorLimits()
 	for name := range a.listeners {
 		if e := a.entrances[name]; e != nil {
 			a.doors[name] = e.Door(limits)
@@ -81,8 +99,7 @@ func (a *Agent) closeDoors(ctx context.Context) error {
 // serve answers other sites, or probes, on l with h until ctx ends, and lets requests under way finish.
 func (a *Agent) serve(ctx context.Context, h http.Handler, l net.Listener) error {
 	limits := a.cfg.Limits
-	head := limits.Head + 64<<10 // agents add to what a client has sent
-	err := web.Attend(ctx, &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(head),
+	err := web.Attend(ctx, &http.Server{Handler: h, ReadHeaderTimeout: limits.HeadTimeout, IdleTimeout: limits.Idle, MaxHeaderBytes: int(limits.Head),
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}, l)
 	if err != nil {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)

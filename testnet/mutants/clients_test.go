@@ -72,7 +72,7 @@ func ofClients() []mutant {
 			{"web/door/exchange.go", "x.k.w == 0 && x.r.repeatable() &&", "x.k.w == 0 &&"},
 		}, "web/door", "TestConnectionsThatAreClosedMeanwhile"},
 		{"what is replicated passes", []edit{
-			{"web/intercept/plain.go", "case h.Site.Replicates(m.Kind):", "case false && h.Site.Replicates(m.Kind):"},
+			{"web/intercept/plain.go", "case translates || h.Site.Replicates(m.Kind):", "case translates:"},
 		}, "web/intercept", "TestWhatIsPlain"},
 		// A client says that it is on the machine, or an administrator.
 		{"clients say where they are", []edit{

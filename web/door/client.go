@@ -61,8 +61,12 @@ func (c *client) serve() (over bool) {
 		}
 		c.r += n
 		c.request.closes = c.request.closes || c.once
-		if !c.exchange() {
+		switch c.exchange() {
+		case ends:
 			return false
+		case passedOn: // it has no body, so that nothing was read after it
+			c.r -= n
+			return true
 		}
 		if c.began(); len(c.buf) > smallest && c.w-c.r <= smallest {
 			c.buf, c.r, c.w = append(make([]byte, 0, smallest), c.buf[c.r:c.w]...)[:smallest], 0, c.w-c.r

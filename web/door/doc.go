@@ -5,6 +5,8 @@
 // application (pool.go), and writes the answer back (exchange.go). Heads keep their order and spelling, bodies are copied, or spliced by the
 // kernel. There is a second goroutine only while a body is long in coming (upload.go), or an answer (watch_linux.go).
 //
+// An application's answer can be turned on its way (turn.go), and another site's agent can stand in an application's place (Agent).
+//
 // Everything else is net/http's: another version of HTTP, an upgrade, what has a scope, and whatever the Desk wants to look at. The
 // connection goes there with what was read of it, and stays (handover.go).
 //

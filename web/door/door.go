@@ -34,9 +34,10 @@ type Config struct {
 	Desk Desk
 	// Rest takes what is not plain.
 	Rest http.Handler
-	// Dial connects to the application, within a time of its own; Prefix is what stands before the path of every request there.
-	Dial   func(context.Context) (net.Conn, error)
-	Prefix string
+	// Application takes what is plain, unless the Desk says who else; nil: it always does.
+	Application *Links
+	// Old says that HTTP/2 is not spoken.
+	Old bool
 	Limits
 	Log *slog.Logger
 }
@@ -56,7 +57,6 @@ type Limits struct {
 // Door takes the clients of one service.
 type Door struct {
 	Config
-	links links
 
 	closing atomic.Bool
 	gaveWay atomic.Uint64
@@ -76,7 +76,7 @@ func New(c Config) *Door {
 	c.Head, c.HeadTimeout = cmp.Or(c.Head, 64<<10), cmp.Or(c.HeadTimeout, 10*time.Second)
 	c.Idle, c.AnswerTimeout = cmp.Or(c.Idle, 2*time.Minute), cmp.Or(c.AnswerTimeout, 5*time.Minute)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
-	return &Door{Config: c, links: links{dial: c.Dial}, left: make(chan struct{}), adopted: make(chan Handed), over: make(chan struct{}), clients: map[*client]struct{}{}, lent: map[*begun]struct{}{}}
+	return &Door{Config: c, left: make(chan struct{}), adopted: make(chan Handed), over: make(chan struct{}), clients: map[*client]struct{}{}, lent: map[*begun]struct{}{}}
 }
 
 // Serve answers on l until ctx ends, and lets requests under way finish. After Leave it ends as well when the last client has gone. It is
@@ -111,7 +111,9 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	}
 	err = errors.Join(err, r.end(late))
 	<-gone
-	d.links.close()
+	if d.Application != nil {
+		d.Application.close()
+	}
 	return err
 }
 
@@ -194,7 +196,8 @@ func (d *Door) meet(c *client, r *rest) {
 			c.conn.Close()
 		}
 	}()
-	c.request.Client = addressOf(c.conn.RemoteAddr())
+	c.request.Remote = c.conn.RemoteAddr()
+	c.request.Client = addressOf(c.request.Remote)
 	if t, ok := c.conn.(*tls.Conn); ok && !d.secure(c, t) || !c.serve() {
 		return
 	}
@@ -203,6 +206,8 @@ func (d *Door) meet(c *client, r *rest) {
 	b := &begun{Conn: c.conn, door: d, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
 	if b.multi = bytes.HasPrefix(b.before, preface); !b.multi {
 		b.engaged = 1
+	} else if d.Old {
+		return
 	}
 	handed = r.lend(b)
 }

@@ -69,10 +69,10 @@ func openOn(t testing.TB, l net.Listener, limits door.Limits, upstream string) *
 	h.rest.Store(&none)
 	d := door.New(door.Config{Desk: h, Limits: limits, Log: slog.New(slog.DiscardHandler),
 		Rest: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*h.rest.Load())(w, r) }),
-		Dial: func(ctx context.Context) (net.Conn, error) {
+		Application: door.Application(func(ctx context.Context) (net.Conn, error) {
 			h.dialed.Add(1)
 			return (&net.Dialer{}).DialContext(ctx, "tcp", upstream)
-		}})
+		}, "")})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Serve(ctx, l) }()

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ var (
 type exchange struct {
 	c      *client
 	r      *Request
+	to     *Links
 	k      *link
 	answer answer
 	out    []byte // what is written next
@@ -56,25 +58,46 @@ type exchange struct {
 
 var exchanges = sync.Pool{New: func() any { return &exchange{out: make([]byte, 0, 4<<10)} }}
 
-// exchange passes on the request whose head was read, and its answer. It reports whether the connection can have another one.
-func (c *client) exchange() bool {
+// outcome is what becomes of a connection after a request.
+type outcome int
+
+const (
+	ends     outcome = iota // it has no other one
+	goesOn                  // it can have another one
+	passedOn                // Config.Rest is to take this one, of which nothing has been answered
+)
+
+// lasts is the outcome of a request that has been answered.
+func lasts(well bool) outcome {
+	if well {
+		return goesOn
+	}
+	return ends
+}
+
+// exchange passes on the request whose head was read, and its answer.
+func (c *client) exchange() (o outcome) {
 	x := exchanges.Get().(*exchange)
-	*x = exchange{c: c, r: &c.request, out: x.out[:0], head: x.head[:0], held: x.held[:0], whole: x.whole[:0], answer: answer{fields: x.answer.fields[:0]},
+	*x = exchange{c: c, r: &c.request, to: cmp.Or(c.request.To, c.d.Application), out: x.out[:0], head: x.head[:0], held: x.held[:0], whole: x.whole[:0], answer: answer{fields: x.answer.fields[:0]},
 		length: -1, began: time.Now()}
 	defer func() {
-		c.d.Desk.Told(x.r, x.told, x.length, x.took)
+		if o != passedOn {
+			c.d.Desk.Told(x.r, x.told, x.length, x.took)
+		} else if x.r.Leave != nil {
+			x.r.Leave(false)
+		}
 		if cap(x.out)+cap(x.held)+cap(x.whole) <= 192<<10 {
-			x.c, x.r, x.k = nil, nil, nil
+			x.c, x.r, x.to, x.k = nil, nil, nil, nil
 			exchanges.Put(x)
 		}
 	}()
 	return x.run()
 }
 
-func (x *exchange) run() bool {
+func (x *exchange) run() outcome {
 	// What comes after the last chunk and was not announced nobody has asked for, and it might be taken for fields of the head.
 	x.body = flow{left: x.r.length, bare: true}
-	x.out = x.r.head(x.out, x.c.d.Prefix)
+	x.out = x.r.head(x.out, x.to.prefix)
 	var err error
 	if x.out, err = x.body.move(x.out, &x.c.stream); err != nil {
 		return x.fail(err)
@@ -99,7 +122,7 @@ func (x *exchange) run() bool {
 
 // ask sends the request, as far as it has come in.
 func (x *exchange) ask(fresh bool) (err error) {
-	if x.k, err = x.c.d.links.take(fresh); err != nil {
+	if x.k, err = x.to.take(fresh); err != nil {
 		return err
 	}
 	if _, err = x.k.conn.Write(x.out); err != nil {
@@ -130,7 +153,7 @@ func (x *exchange) await() error {
 			x.head = append(x.head[:0], head...)
 			head = x.head
 		}
-		if err := x.answer.read(head, x.r.Method); err != nil {
+		if err := x.answer.read(head, x.r.Method, x.to.agent); err != nil {
 			return err
 		}
 		k.r += n
@@ -218,9 +241,12 @@ func (x *exchange) watch() {
 	}()
 }
 
-// pass gives the client the answer. It reports whether the connection can have another request.
-func (x *exchange) pass() bool {
+// pass gives the client the answer.
+func (x *exchange) pass() outcome {
 	a, last := &x.answer, x.r.closes || x.c.d.closing.Load()
+	if x.to.agent && x.to.failed(a.status, a.fields) {
+		return x.fail(errFailed)
+	}
 	body := flow{left: a.length}
 	var begun []byte
 	if x.r.Turn != nil {
@@ -239,13 +265,13 @@ func (x *exchange) pass() bool {
 			return x.fail(errors.New("the chunks of the answer are malformed"))
 		default:
 			x.stop(false)
-			return false
+			return ends
 		}
 		if body.done() {
 			break
 		}
 	}
-	return x.stop(!a.closes) && !last
+	return lasts(x.stop(!a.closes) && !last)
 }
 
 // piece passes on what there is of the answer. The first one goes with its head, however much there is.
@@ -284,6 +310,9 @@ func (x *exchange) piece(body *flow, first bool) (err error) {
 // next appends what there is of the answer's body, and waits where there is nothing.
 func (x *exchange) next(body *flow, out []byte) ([]byte, error) {
 	if x.k.r == x.k.w {
+		if body.left >= spliced && len(x.k.buf) < largeRoom { // the kernel does not move it
+			x.k.buf, x.k.r, x.k.w = make([]byte, largeRoom), 0, 0
+		}
 		switch err := x.more(false); {
 		case errors.Is(err, io.EOF) && body.left == untilEnd:
 			body.left = 0
@@ -312,7 +341,7 @@ func (x *exchange) stop(well bool) bool {
 	}
 	complete := !x.cut && !x.gone.Load()
 	if well && complete && x.k.r == x.k.w {
-		x.c.d.links.give(x.k)
+		x.to.give(x.k)
 	} else {
 		x.k.conn.Close()
 	}
@@ -331,8 +360,11 @@ func (x *exchange) tell(status int, length int64) {
 	x.told, x.length, x.took = status, length, time.Since(x.began)
 }
 
-// fail tells the client that there is no answer.
-func (x *exchange) fail(err error) bool {
+// errFailed: another agent says that it has no answer.
+var errFailed = errors.New("another agent has no answer")
+
+// fail tells the client that there is no answer, or has somebody else look for one.
+func (x *exchange) fail(err error) outcome {
 	if x.k != nil {
 		x.k.conn.Close()
 	}
@@ -348,21 +380,23 @@ func (x *exchange) fail(err error) bool {
 	}
 	switch {
 	case errors.Is(err, errGone), x.gone.Load():
-		return false
+		return ends
+	case x.to.agent:
+		return passedOn
 	case errors.Is(err, errChunk):
 		x.tell(http.StatusBadRequest, -1)
 		x.c.refuse(http.StatusBadRequest, nil, nil)
-		return false
+		return ends
 	}
 	status, header, body := x.c.d.Desk.Unanswered(x.r, err)
 	x.tell(status, int64(len(body)))
 	if !x.body.done() {
 		x.c.refuse(status, header, body)
-		return false
+		return ends
 	}
 	last := x.r.closes || x.c.d.closing.Load()
 	_, err = x.c.conn.Write(x.c.reply(x.out[:0], status, header, body, last))
-	return err == nil && !last
+	return lasts(err == nil && !last)
 }
 
 // flow is a body on its way.

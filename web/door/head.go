@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -49,13 +50,16 @@ type Request struct {
 	Path, Query string
 	Host        []byte
 	Fields      []Field
-	// Client is where it comes from; TLS is nil where it came without.
+	// Remote is where it comes from, and Client that as an address of the Internet, not valid for anything else; TLS is nil where it came without.
+	Remote net.Addr
 	Client netip.Addr
 	TLS    *tls.ConnectionState
 	// Add are lines that the application gets beside, each with its end; Answer are such lines for the client.
 	Add, Answer []byte
 	// Target is the path that the application gets; empty: Path.
 	Target string
+	// To is who answers; nil: the application of the Door.
+	To *Links
 	// Turn makes the application's answer what the client gets; nil: it passes as it is.
 	Turn Turner
 	// Scope and Leave are the desk's, for Told: the scope that it has read, and what is to be done then. They are empty before Plain.
@@ -163,7 +167,7 @@ func fields(b []byte, into []Field, folds bool) ([]Field, error) {
 
 // read reads a whole head. An error is for the client.
 func (r *Request) read(b []byte) (err error) {
-	*r = Request{Fields: r.Fields[:0], Add: r.Add[:0], Answer: r.Answer[:0], Client: r.Client, TLS: r.TLS}
+	*r = Request{Fields: r.Fields[:0], Add: r.Add[:0], Answer: r.Answer[:0], Remote: r.Remote, Client: r.Client, TLS: r.TLS}
 	first, rest := line(b)
 	method, target, ok := bytes.Cut(first, []byte(" "))
 	target, version, ok2 := bytes.Cut(target, []byte(" "))
@@ -294,6 +298,9 @@ func (r *Request) repeatable() bool {
 	return false
 }
 
+// Bare reports whether the request has no body.
+func (r *Request) Bare() bool { return r.length == 0 }
+
 // head appends what the application gets.
 func (r *Request) head(b []byte, prefix string) []byte {
 	b = append(append(append(append(append(append(b, r.Method...), ' '), prefix...), cmp.Or(r.Target, r.Path)...), r.Query...), " HTTP/1.1\r\n"...)
@@ -318,8 +325,8 @@ type answer struct {
 	closes bool  // the application wants no request after this one
 }
 
-// read reads a whole head of an answer to a method. An error says what is wrong with it.
-func (a *answer) read(b []byte, method string) (err error) {
+// read reads a whole head of an answer to a method, which an agent has given or an application. An error says what is wrong with it.
+func (a *answer) read(b []byte, method string, agent bool) (err error) {
 	*a = answer{fields: a.fields[:0], length: -2}
 	first, rest := line(b)
 	if len(first) < 12 || string(first[:7]) != "HTTP/1." || first[7] != '0' && first[7] != '1' || first[8] != ' ' || len(first) > 12 && first[12] != ' ' {
@@ -347,7 +354,7 @@ func (a *answer) read(b []byte, method string) (err error) {
 		case f.Is("keep-alive"), f.Is("proxy-connection"), f.Is("proxy-authenticate"), f.Is("proxy-authorization"), f.Is("te"), f.Is("upgrade"):
 			f.Drop = true
 		case f.Begins("skerry-"): // only agents say these
-			f.Drop = true
+			f.Drop = !agent
 		case f.Is("transfer-encoding"):
 			value := Field{Name: f.Value}
 			if chunked || !value.Is("chunked") || !current {

@@ -45,7 +45,7 @@ func newGeneration(t *testing.T, ctx context.Context, name, upstream string, l n
 			}
 			_, _ = io.WriteString(w, name)
 		}),
-		Dial: func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", upstream) }})
+		Application: door.Application(func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", upstream) }, "")})
 	go func() { g.ended <- g.Serve(ctx, l) }()
 	return g
 }

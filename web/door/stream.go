@@ -56,6 +56,13 @@ func (s *stream) fill() error {
 	return err
 }
 
+// silent reads after what was read, which stays where it is, and reports whether nothing more comes. It returns false at a deadline.
+func (s *stream) silent() bool {
+	n, err := s.conn.Read(s.buf[s.w:])
+	s.w += n
+	return n == 0 && err != nil && !late(err)
+}
+
 // by has reads end at a time; zero: they take what they take.
 func (s *stream) by(t time.Time) {
 	if !s.until.Equal(t) {

@@ -24,10 +24,14 @@ func poll(fd uintptr, events int16) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// ended waits until the other side has gone, or sends no more. It returns false when a deadline for reads has come before.
+// ended waits until the other side has gone, or sends no more. It returns false when a deadline for reads has come before, or when something
+// has come of a connection that is none of the kernel's.
 func (s *stream) ended() bool {
+	if s.raw == nil {
+		return s.silent()
+	}
 	return s.raw.Read(func(fd uintptr) bool { return poll(fd, unix.POLLRDHUP) }) == nil
 }
 
 // watches says whether ended works for it.
-func (s *stream) watches() bool { return s.raw != nil }
+func (s *stream) watches() bool { return s.raw != nil || s.w < len(s.buf) }

@@ -5,7 +5,8 @@
 // A request without a scope that concerns nothing replicated passes byte for byte, streaming both ways. Read handler.go for the way of
 // the others: place.go, workflow.go and written.go for scopes, choose.go for alternatives, read.go, write.go, deleteall.go and inside.go
 // for what is done with them, dialect.go and precondition.go for what an application's API asks for beside, typed.go and relied.go for
-// references, identity.go and hear.go for who asks. Below it, each importing those before it, are the packages carry (where scopes come
+// references, identity.go and hear.go for who asks. What passes without the handler is in plain.go, here.go and there.go, and for
+// requests of other agents in neighbours.go. Below it, each importing those before it, are the packages carry (where scopes come
 // in requests), peer (what agents say to each other), request (one request, and where it comes in), passage (how bytes pass) and gather
 // (one answer of several sites).
 //

@@ -3,14 +3,17 @@ package intercept
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/door"
 	"github.com/skerry/skerry/web/intercept/carry"
 	"github.com/skerry/skerry/web/intercept/gather"
 	"github.com/skerry/skerry/web/intercept/passage"
@@ -54,6 +57,8 @@ type Config struct {
 	// Peer carries requests to other sites; the host of their URL is a SiteID. It returns engine.ErrUnreachable when
 	// it is certain that nothing was sent.
 	Peer http.RoundTripper
+	// Open opens a connection for such requests, unless the site has not been heard lately; nil: all go by Peer.
+	Open func(ctx context.Context, site engine.SiteID) (net.Conn, error)
 	// Types types the references of requests.
 	Types *typing.Checker
 	// Application and Services are what the catalog says, to check scopes.
@@ -100,6 +105,11 @@ type Handler struct {
 	asserter     glue.Asserter            // nil: the application believes no agent who asks
 	refuser      glue.Refuser             // nil: refusals are problems
 	lastOwn      atomic.Pointer[ownScope] // the last one that was this site: most clients write it in one way
+	lastHeard    atomic.Pointer[heardScope]
+	lastAway     atomic.Pointer[awayScope] // likewise the last one that was another
+	Open         func(ctx context.Context, site engine.SiteID) (net.Conn, error)
+	here         *door.Links
+	ways         ways
 }
 
 // New returns the handler of a service's listener, for clients: what only agents say is not believed. Requests of other
@@ -110,7 +120,8 @@ func New(c Config) *Handler {
 	h := &Handler{Site: c.Site, Types: c.Types, Application: c.Application, Services: c.Services, Accepts: c.Accepts, Believes: c.Believes, Proxies: c.Proxies,
 		Correlations: c.Correlations, Discover: c.Discover, Check: c.Check, Meter: c.Meter, Tracer: c.Tracer, refuser: c.Client.Refuser(c.Service)}
 	h.Lists = &gather.Lists{Porter: &passage.Porter{Front: f}, Run: h.run}
-	h.asserter = c.Client.Asserter(c.Service)
+	h.asserter, h.Open = c.Client.Asserter(c.Service), c.Open
+	h.here = door.Application(func(ctx context.Context) (net.Conn, error) { return h.Client.Dial(ctx, h.Service) }, strings.TrimSuffix(h.Upstream.EscapedPath(), "/"))
 	h.carrier, _ = f.Dialect.(glue.Carrier)
 	return h
 }

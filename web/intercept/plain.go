@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,8 +25,7 @@ import (
 func (h *Handler) Door(limits door.Limits) *door.Door { return h.door(h, h, limits) }
 
 func (h *Handler) door(desk door.Desk, rest http.Handler, limits door.Limits) *door.Door {
-	return door.New(door.Config{Desk: desk, Rest: rest, Limits: limits, Prefix: strings.TrimSuffix(h.Upstream.EscapedPath(), "/"), Log: h.Log,
-		Dial: func(ctx context.Context) (net.Conn, error) { return h.Client.Dial(ctx, h.Service) }})
+	return door.New(door.Config{Desk: desk, Rest: rest, Limits: limits, Application: h.here, Log: h.Log})
 }
 
 // Plain implements door.Desk: a request passes as ServeHTTP would have it pass, when nothing that it is about, or refers to, can be replicated
@@ -74,10 +72,18 @@ func (h *Handler) Plain(r *door.Request) bool {
 			f.Drop = true
 		}
 	}
-	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") || !h.apart(r, text != "") {
+	if strings.HasPrefix(r.Path, "/~") || strings.HasPrefix(r.Path, "/%7") {
 		return false
 	}
 	r.Scope = text
+	if text != "" && h.Open != nil && safe && !said.any() {
+		if to := h.elsewhere(text); to != nil {
+			return h.readsThere(r, to, correlated)
+		}
+	}
+	if !h.apart(r, text != "") {
+		return false
+	}
 	if text != "" && !h.own(r, text, correlated) || text == "" && correlated && !h.Correlations.Empty() && h.inherits(r) {
 		return false
 	}
@@ -113,6 +119,12 @@ func (h *Handler) own(r *door.Request, text string, correlated bool) bool {
 		return false
 	}
 	r.Answer = append(append(append(r.Answer, "Skerry-Site: "...), site...), "\r\n"...)
+	return h.enters(r, o.named, correlated)
+}
+
+// enters remembers the scope of a request for those that its services will make, until Told. It reports false, and has done nothing, where that
+// is to be looked at more closely.
+func (h *Handler) enters(r *door.Request, named string, correlated bool) bool {
 	if h.Correlations == nil {
 		return true
 	}
@@ -127,7 +139,7 @@ func (h *Handler) own(r *door.Request, text string, correlated bool) bool {
 	ids = append(ids, h.Correlations.Name(has, func(header, value string) {
 		r.Add = append(append(append(append(r.Add, header...), ": "...), value...), "\r\n"...)
 	}))
-	leave, _, _ := h.Correlations.Enter(ids, o.named)
+	leave, _, _ := h.Correlations.Enter(ids, named)
 	if leave == nil {
 		r.Add = r.Add[:before]
 		return false
@@ -210,6 +222,12 @@ func (h *Handler) apart(r *door.Request, scoped bool) bool {
 type forwarded struct {
 	before, elements []string
 	host, proto      bool
+	prefix           bool
+}
+
+// any reports whether it has said anything.
+func (s *forwarded) any() bool {
+	return s.before != nil || s.elements != nil || s.host || s.proto || s.prefix
 }
 
 func (s *forwarded) hear(f *door.Field) {
@@ -222,6 +240,8 @@ func (s *forwarded) hear(f *door.Field) {
 		s.host, f.Drop = s.host || len(f.Value) > 0, len(f.Value) == 0
 	case f.Is("x-forwarded-proto"):
 		s.proto, f.Drop = s.proto || len(f.Value) > 0, len(f.Value) == 0
+	case f.Is("x-forwarded-prefix"):
+		s.prefix = true
 	}
 }
 
@@ -248,20 +268,22 @@ func (s *forwarded) say(r *door.Request) []byte {
 // Unanswered implements door.Desk, as a passage that fails does.
 func (h *Handler) Unanswered(r *door.Request, err error) (int, http.Header, []byte) {
 	w := &reply{header: http.Header{}}
-	asked := &http.Request{Method: r.Method, URL: &url.URL{Path: r.Path}, Header: http.Header{}}
-	h.told(w, func(w http.ResponseWriter) {
-		q := &request.Request{Request: asked, W: w, Path: r.Path, Query: r.Query}
-		switch {
-		case errors.Is(err, door.ErrUnreachable):
-			h.NoAnswer(q, engine.ErrUnreachable)
-		case errors.Is(err, door.ErrLate):
-			h.NoAnswer(q, context.DeadlineExceeded)
-		default:
-			h.NoAnswer(q, err)
-		}
-	})
+	h.told(w, func(w http.ResponseWriter) { h.unanswered(w, r, err) })
 	w.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	return w.status, w.header, w.body.Bytes()
+}
+
+func (h *Handler) unanswered(w http.ResponseWriter, r *door.Request, err error) {
+	asked := &http.Request{Method: r.Method, URL: &url.URL{Path: r.Path}, Header: http.Header{}}
+	q := &request.Request{Request: asked, W: w, Path: r.Path, Query: r.Query}
+	switch {
+	case errors.Is(err, door.ErrUnreachable):
+		h.NoAnswer(q, engine.ErrUnreachable)
+	case errors.Is(err, door.ErrLate):
+		h.NoAnswer(q, context.DeadlineExceeded)
+	default:
+		h.NoAnswer(q, err)
+	}
 }
 
 // Told implements door.Desk.

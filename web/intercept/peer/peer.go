@@ -183,9 +183,14 @@ func Addressed(r *http.Request, site engine.SiteID) *http.Request {
 
 // AgentFailed reports whether the other site's agent, not its application, says that it got no answer.
 func AgentFailed(r *http.Response) bool {
-	switch r.StatusCode {
+	return Failing(r.StatusCode) && strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json")
+}
+
+// Failing reports whether an agent that got no answer says so with a status.
+func Failing(status int) bool {
+	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusLoopDetected:
-		return strings.HasPrefix(r.Header.Get("Content-Type"), "application/problem+json")
+		return true
 	}
 	return false
 }
