@@ -51,6 +51,13 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	if v := m.Optional("patch-type"); v.Present() {
 		readPatchType(k, v)
 	}
+	has := m.Optional("patch-has")
+	for _, v := range has.Sequence() {
+		k.PatchHas = append(k.PatchHas, readPointer(v))
+	}
+	if len(k.PatchHas) > 0 && !k.MergePatch {
+		has.Problem("\"patch-has\" is for merge patches: it goes with \"correct: merge-patch\"")
+	}
 	if v := m.Optional("settles"); v.Present() {
 		settles := readSettling(v)
 		k.Settles = &settles

@@ -191,7 +191,7 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	switch {
 	case k.MergePatch:
 		call.Method, call.Header["Content-Type"] = http.MethodPatch, mergeType
-		call.Body, err = tree.MergePatch(k, e, shown.Body)
+		call.Body, err = tree.MergePatch(k, tree.And(asShown(k.PatchHas, shown.Body), e), shown.Body)
 	case k.JSONPatch != "":
 		call.Method, call.Header["Content-Type"] = http.MethodPatch, k.JSONPatch
 		call.Body, err = tree.JSONPatch(k, e, shown.Body)
@@ -204,6 +204,18 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	}
 	call.Header = Matching(call.Header, Tag(shown))
 	return call, nil
+}
+
+// asShown sets fields to what a representation shows.
+func asShown(fields []engine.Pointer, representation []byte) *engine.Edit {
+	e := &engine.Edit{}
+	root, _ := tree.ParseJSON(representation)
+	for _, p := range fields {
+		if v, ok := tree.ValueAt(root, p); ok {
+			tree.Set(e, p, tree.Compact(v))
+		}
+	}
+	return e
 }
 
 // Tag is what tells what an application shows from what it has shown before and after that, empty where nothing does for certain.

@@ -29,6 +29,11 @@ func TestCorrectionRequests(t *testing.T) {
 	}
 	weak := shown
 	weak.Header = http.Header{"Etag": {`W/"7"`}}
+	enveloped := engine.Kind{Item: "/boats/{id}", MergePatch: true, PatchHas: []engine.Pointer{"/data/type", "/data/id", "/none"}}
+	named := engine.Reply{Body: []byte(`{"data":{"type":"boats","id":"7","attributes":{"a":1,"b":2}}}`)}
+	if call, err := Correction(&enveloped, "", set("/data/attributes/a", `3`), named, "7"); err != nil || string(call.Body) != `{"data":{"attributes":{"a":3},"id":"7","type":"boats"}}` {
+		t.Errorf("in an envelope it sends %s, %v", call.Body, err)
+	}
 	if call, err := Correction(lab, "", e, weak, "7"); err != nil || call.Header["If-Match"] != "" {
 		t.Errorf("a weak validator is a precondition: %v, %v", call.Header, err)
 	}

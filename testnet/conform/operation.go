@@ -431,6 +431,9 @@ func change(k *engine.Kind, form string, e edit, again bool) operation {
 				q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, e.at, v)
 			case http.MethodPatch:
 				q.method, q.header["Content-Type"], q.body = http.MethodPatch, cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), e.at, v)
+				for _, p := range k.PatchHas {
+					q.body = set(q.body, p, valueAt(now.body, p))
+				}
 			default:
 				q.method, q.header["Content-Type"] = http.MethodPatch, cmp.Or(k.JSONPatch, "application/json-patch+json")
 				q.body = compact([]any{map[string]any{"op": "replace", "path": string(e.at), "value": v}})

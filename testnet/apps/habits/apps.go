@@ -29,7 +29,7 @@ func (k *Known) Catalog() []byte {
 
 // All are the applications.
 var All = []Known{
-	{Name: "jsonapi", Service: "boats", About: "Envelopes of JSON:API, whose media type it insists on; patches alone; the next page as an address in the body.",
+	{Name: "jsonapi", Service: "boats", About: "Envelopes of JSON:API, whose media type it insists on, as on type and id in each change; patches alone; the next page as an address in the body.",
 		Habits: Habits{Collection: "boats", Item: "boat", Envelope: "jsonapi", Pages: "next", Only: []string{"PATCH"}}, Media: "application/vnd.api+json",
 		Bodies: map[string]string{"boats/boat": `{"data":{"type":"boats","attributes":{"name":"x","port":7,"crew":["a","b","c"]}}}`}},
 	{Name: "hal", Service: "boats", About: "HAL: a link to itself in each representation, lists in `_embedded`; slugs of names as identifiers; a change without `If-Match` is refused (428).",

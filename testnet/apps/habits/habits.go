@@ -1,11 +1,12 @@
 package habits
 
 import (
-	"crypto/rand"
+	crypto "crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"mime"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Habits say how an instance behaves. The zero value is an ordinary one: JSON, UUIDs, PUT, merge patches, one list.
@@ -39,6 +41,10 @@ type Habits struct {
 	Builds bool
 	// Actions takes POST …/action, with what is to be done in the body.
 	Actions bool
+	// Late is how long what is new is not shown at the most, nor found by any request: a create is answered 202 then.
+	Late time.Duration
+	// Counts takes POST …/incr, which adds one to count, and POST …/roll, which does so to rolls, which clients cannot set.
+	Counts bool
 	// Within is the name of the collection whose items hold this one; empty: none does.
 	Within string
 	// Only are the methods on an item that it takes, beside GET and DELETE.
@@ -66,6 +72,7 @@ type item struct {
 	within   string
 	reads    int
 	revision int
+	shown    time.Time // from when on there is anything to see
 }
 
 // New returns an empty instance.
@@ -162,10 +169,19 @@ func (x *exchange) all() {
 	}
 }
 
+// found is the item of a key, nil where there is none or none is shown yet.
+func (a *App) found(key string) *item {
+	i := a.items[key]
+	if i == nil || time.Now().Before(i.shown) {
+		return nil
+	}
+	return i
+}
+
 // ids are those of the items of the collection, in the order in which they were made.
 func (x *exchange) ids() (ids []string) {
 	for _, id := range x.app.order {
-		if i := x.app.items[id]; i != nil && i.within == x.within+"/"+x.collection {
+		if i := x.app.found(id); i != nil && i.within == x.within+"/"+x.collection {
 			ids = append(ids, id)
 		}
 	}
@@ -252,6 +268,7 @@ func (x *exchange) create(id string) {
 		x.refuse(409, id+" is there already")
 		return
 	}
+	status := map[bool]int{true: 200, false: 201}[chosen]
 	if x.app.Builds {
 		fields["status"] = "BUILD"
 	}
@@ -259,13 +276,22 @@ func (x *exchange) create(id string) {
 		fields["power"] = "off"
 	}
 	i := &item{fields: fields, within: x.within + "/" + x.collection, revision: 1}
+	if x.app.Late > 0 {
+		i.shown, status = time.Now().Add(x.app.Late/8+rand.N(x.app.Late*7/8)), 202
+	}
+	if x.app.Counts {
+		fields["rolls"] = json.Number("0")
+		if fields["count"] == nil {
+			fields["count"] = json.Number("0")
+		}
+	}
 	if x.app.Media == "xml" {
 		i.opaque = x.body
 	}
 	x.app.items[x.key(id)] = i
 	x.app.order = append(slices.DeleteFunc(x.app.order, func(o string) bool { return o == x.key(id) }), x.key(id))
 	x.w.Header().Set("Location", x.r.URL.Path+map[bool]string{false: "/" + id}[chosen])
-	x.show(map[bool]int{true: 200, false: 201}[chosen], x.key(id))
+	x.show(status, x.key(id))
 }
 
 // newID is an identifier that the application assigns.
@@ -278,7 +304,7 @@ func (a *App) newID(fields map[string]any) string {
 	case "composed":
 		return fmt.Sprintf("%s:%d", a.Item, a.made)
 	}
-	return rand.Text()
+	return crypto.Text()
 }
 
 func (x *exchange) taken(name any, but string) bool {
@@ -401,7 +427,7 @@ func (x *exchange) show(status int, key string) {
 
 // one serves an item.
 func (x *exchange) one(id string) {
-	i := x.app.items[x.key(id)]
+	i := x.app.found(x.key(id))
 	switch {
 	case i == nil && x.r.Method == http.MethodPut && x.app.IDs == "chosen":
 		x.create(id)
@@ -441,13 +467,17 @@ func (x *exchange) change(i *item, key string) {
 	if !ok {
 		return
 	}
+	if x.app.Envelope == "jsonapi" && !x.says(key) {
+		x.refuse(409, "say in data of which type and which id it is")
+		return
+	}
 	name := fields["name"]
 	if name != nil && x.app.Unique && x.taken(name, key) {
 		x.refuse(409, "that name is taken")
 		return
 	}
 	own := map[string]any{}
-	for _, f := range []string{"status", "power"} { // clients have no say in these
+	for _, f := range []string{"status", "power", "rolls"} { // clients have no say in these
 		if v, has := i.fields[f]; has {
 			own[f] = v
 		}
@@ -459,6 +489,12 @@ func (x *exchange) change(i *item, key string) {
 	i.fields, i.opaque = fields, x.body
 	i.revision++
 	x.show(200, key)
+}
+
+// says reports whether the envelope of a change names the item that it is for, as JSON:API has it.
+func (x *exchange) says(key string) bool {
+	var body struct{ Data struct{ Type, ID string } }
+	return json.Unmarshal(x.body, &body) == nil && body.Data.Type == x.collection && body.Data.ID == key
 }
 
 // merged is a merge patch applied (RFC 7396), one level deep.
@@ -474,10 +510,17 @@ func merged(to, patch map[string]any) map[string]any {
 	return all
 }
 
-// act serves POST …/action.
+// act serves POST …/action, and those that count.
 func (x *exchange) act(id, what string) {
-	i := x.app.items[x.key(id)]
+	i := x.app.found(x.key(id))
 	switch {
+	case i != nil && x.app.Counts && x.r.Method == http.MethodPost && (what == "incr" || what == "roll"):
+		field := map[string]string{"incr": "count", "roll": "rolls"}[what]
+		n, _ := strconv.Atoi(fmt.Sprint(i.fields[field]))
+		i.fields[field] = json.Number(strconv.Itoa(n + 1))
+		i.revision++
+		x.show(200, x.key(id))
+		return
 	case i == nil || what != "action" || !x.app.Actions || x.r.Method != http.MethodPost:
 		x.refuse(404, "there is nothing here")
 		return
