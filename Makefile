@@ -1,11 +1,11 @@
 # What people do with this tree; `make` lists it.
 
-# Arguments for `make demo`, `make conformance`, `make bench`, `make test-kubernetes`, `make histories`, `make sim` and `make hostile`, as in `make demo ARGS="--sites 5"`.
+# Arguments for `make demo`, `make conformance`, `make bench`, `make test-kubernetes`, `make histories`, `make sim`, `make probe` and `make hostile`, as in `make demo ARGS="--sites 5"`.
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test test-kubernetes test-openstack test-openapi check lint bench histories sim hostile kill conformance fuzz mutants generate docs release reproducible vuln deps
+.PHONY: help build demo test test-kubernetes test-openstack test-openapi check lint bench histories sim hostile kill probe conformance fuzz mutants generate docs release reproducible vuln deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -69,6 +69,9 @@ hostile: ## let members with valid keys do harm to three agents that serve clien
 
 kill: ## kill agents at named points while clients write, 400 times; ARGS="-failpoint.kills 1000" for more, "-failpoint.at blob" for some
 	go test ./testnet/failpoint -count 1 -v -timeout 0 -failpoint.kills 400 $(ARGS)
+
+probe: ## let random clients loose on real agents that are killed and cut off, before an application that shows things late; ARGS="-probe.runs 20" for more
+	go test ./testnet/probe -count 1 -v -timeout 0 $(ARGS)
 
 conformance: build ## change applications at both sides of a cut with every pair of operations, compare them directly, and write docs/conformance; ARGS=lab for one
 	@.ci/deps openstack

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -130,6 +131,7 @@ func TestADeletionThatFoundNothingIsSentAgainForTheSameObject(t *testing.T) {
 		}
 		seen := engine.Reply{Status: 200, Body: []byte(`{"size":1}`)}
 		v.Me.Shown, _ = observe(v, seen, seen, nil)
+		v.Mine.Seen = true
 		v.AddOperation(&engine.Operation{ID: "gone", Type: engine.TypeDelete, Line: "paris", Origin: "paris", Number: 2, Time: 2, Edit: &engine.Edit{}})
 		v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 2}, ""
 		if c.again {
@@ -147,6 +149,60 @@ func TestADeletionThatFoundNothingIsSentAgainForTheSameObject(t *testing.T) {
 	v := boxOf(t, nil)
 	if Leave(v, "blue", "made", engine.Reply{Status: 404}, began); v.Mine.Going != nil {
 		t.Error("what an object that yields its name is not found for is looked at")
+	}
+}
+
+// TestADeletionOfWhatWasNotShownYetIsNotDone: an application may show later what it makes. What it has never shown is watched for a while, and deleted
+// once it is shown: under an identifier of the application's own making it can be nothing else, under a chosen one it shows what was made.
+func TestADeletionOfWhatWasNotShownYetIsNotDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		natural bool
+		shows   string
+		sent    bool
+	}{
+		"it chooses identifiers":             {false, `{"size":7}`, true},
+		"it is what was made under the name": {true, `{"name":"blue","size":1,"at":"now"}`, true},
+		"it is something else of the name":   {true, `{"name":"blue","size":2}`, false},
+	} {
+		v := boxOf(t, nil)
+		v.History.Get("made").Edit = &engine.Edit{Set: map[engine.Pointer]json.RawMessage{"/size": []byte("1")}}
+		if !c.natural {
+			v.Kind.ID = engine.IDRule{From: engine.IDFromBody, At: "/id"}
+		}
+		v.AddOperation(&engine.Operation{ID: "gone", Type: engine.TypeDelete, Line: "paris", Origin: "paris", Number: 2, Time: 2, Edit: &engine.Edit{}})
+		v.Me.Settled, v.Mine.Local = engine.Vector{"paris": 2}, ""
+		Leave(v, "blue", "gone", engine.Reply{Status: 404}, began)
+		if v.Me.Wait(engine.WaitDeleting) == nil {
+			t.Errorf("%s: it does not say that it is being deleted", name)
+		}
+		if first := GoesFirst(v, began, time.Second); first.After(began.Add(time.Second)) {
+			t.Errorf("%s: it looks at %s", name, first)
+		}
+		for after, want := range map[time.Duration]bool{time.Second: false, 59 * time.Second: false, time.Minute: true} {
+			if gone := IsGone(v, engine.Reply{Status: 404}, nil, began.Add(after), time.Second); gone != want {
+				t.Errorf("%s: after %s it counts as gone: %t", name, after, gone)
+			}
+		}
+		now := engine.Reply{Status: 200, Body: []byte(c.shows)}
+		if sent := Resend(v, now, now); sent != c.sent {
+			t.Errorf("%s: it is sent again: %t", name, sent)
+		}
+	}
+}
+
+// TestWhatAppearsWasChangedByNobody: an object that the application shows late is not taken for one that somebody has changed.
+func TestWhatAppearsWasChangedByNobody(t *testing.T) {
+	v, w := boxOf(t, nil), &Watch{After: time.Second, Every: time.Hour}
+	look := func(reply engine.Reply, at time.Time) *engine.Shown {
+		w.Looked(v, reply, reply, nil, at)
+		return v.Me.Shown
+	}
+	look(engine.Reply{Status: 404}, began)
+	if o := look(engine.Reply{Status: 200, Body: []byte(`{"name":"blue","size":1}`)}, began.Add(4*time.Second)); o.Was != "" {
+		t.Errorf("it was %q before", o.Was)
+	}
+	if o := look(engine.Reply{Status: 200, Body: []byte(`{"name":"blue","size":2}`)}, began.Add(8*time.Second)); o.Was == "" {
+		t.Error("it was the same before")
 	}
 }
 

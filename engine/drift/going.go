@@ -12,6 +12,9 @@ import (
 // GoesWithin is how long an application may take over a deletion that it has accepted before a person is asked.
 const GoesWithin = 5 * time.Minute
 
+// GoneWithin is how long a client's create waits for what has its name to be gone.
+const GoneWithin = 10 * time.Second
+
 // longestGoing bounds the wait between two looks at an object that is to go.
 const longestGoing = 30 * time.Second
 
@@ -21,7 +24,7 @@ func Leave(v *view.View, local engine.LocalID, by engine.OperationID, reply engi
 	if was := v.Mine.Going; was != nil && was.By != by && Asked(v) { // what was accepted and not done is done by this one
 		v.Became(was.By, engine.Outcome{State: engine.StateApplied, Status: was.Status})
 	}
-	g := &view.Going{Local: local, By: by, Status: reply.Status, Since: at.UnixMicro()}
+	g := &view.Going{Local: local, By: by, Status: reply.Status, Since: at.UnixMicro(), Never: !v.Mine.Seen}
 	if local == "" || !g.Accepted() && (!reply.Gone() || deletion(v, by) == nil) {
 		return
 	}
@@ -32,6 +35,22 @@ func Leave(v *view.View, local engine.LocalID, by engine.OperationID, reply engi
 	}
 	v.Mine.Going = g
 	v.Changed()
+	if !g.Accepted() && g.Never {
+		v.Say(notYet(g))
+	}
+}
+
+// notYet says that an object which was to be deleted may still be shown.
+func notYet(g *view.Going) engine.Wait {
+	return engine.Wait{Kind: engine.WaitDeleting, Since: g.Since, Operation: g.By, Reason: fmt.Sprintf(
+		"the application has not found the object that was to be deleted (status %d), and has not shown it since it was made: it is deleted once it is shown", g.Status)}
+}
+
+// toCome reports whether an object that the application has not found, and had not shown before, may still be shown: some show what they make later
+// than they answer.
+func toCome(v *view.View, at time.Time, after time.Duration) bool {
+	g := v.Mine.Going
+	return !g.Accepted() && g.Never && at.Sub(engine.Time(g.Since)) < lostFor(after)
 }
 
 // deletion is the operation that has deleted an object, nil where it is none or not known any more.
@@ -49,6 +68,9 @@ func GoesFirst(v *view.View, now time.Time, after time.Duration) time.Time {
 	if g.Accepted() {
 		return now
 	}
+	if g.Never {
+		return now.Add(after)
+	}
 	if since := engine.Time(g.Since); since.Before(now) {
 		now = since
 	}
@@ -57,19 +79,34 @@ func GoesFirst(v *view.View, now time.Time, after time.Duration) time.Time {
 
 // Resend has the deletion sent once more of an object that the application had not found and shows after all, and reports whether it does. It has
 // to be that object: an application that chooses identifiers itself shows under this one what it showed last. Where clients choose them, somebody
-// may have made another, and a person is asked.
+// may have made another, and a person is asked. What it had never shown before is what was made, where it shows that.
 func Resend(v *view.View, presented, reply engine.Reply) bool {
 	g := v.Mine.Going
-	if g.Accepted() || g.Again || g.Shown == "" || v.Kind.Natural() || v.Mine.Local != "" || v.Exists() || deletion(v, g.By) == nil {
+	if g.Accepted() || g.Again || v.Mine.Local != "" || v.Exists() || deletion(v, g.By) == nil || reply.Status/100 != 2 {
 		return false
 	}
-	if now, err := observe(v, presented, reply, nil); err != nil || now.Hash != g.Shown {
+	switch now, err := observe(v, presented, reply, nil); {
+	case g.Never && asMade(v, presented.Body):
+	case err != nil, g.Shown == "", v.Kind.Natural(), now.Hash != g.Shown:
 		return false
 	}
 	g.Again = true
 	v.Unsay(engine.WaitDeleting)
 	v.Became(g.By, engine.Outcome{State: engine.StatePending, Again: true})
 	return true
+}
+
+// asMade reports whether the application shows what was made under an identifier: under one of its own making it can be nothing else.
+func asMade(v *view.View, body []byte) bool {
+	if !v.Kind.Natural() {
+		return true
+	}
+	for _, o := range v.History.Ordered() {
+		if o.Type == engine.TypeCreate && !o.Edit.Empty() && plan.Shows(v.Kind, body, o.Edit) {
+			return true
+		}
+	}
+	return false
 }
 
 // Resends reports whether the deletion is being sent once more.
@@ -95,7 +132,10 @@ func Left(v *view.View) {
 }
 
 // IsGone reports whether an object is not there any more, or is one that nobody can read. Else it says that it is not gone, and why.
-func IsGone(v *view.View, reply engine.Reply, err error) bool {
+func IsGone(v *view.View, reply engine.Reply, err error, at time.Time, after time.Duration) bool {
+	if err == nil && reply.Gone() && toCome(v, at, after) {
+		return false
+	}
 	if err == nil && (reply.Gone() || reply.Status >= 300 && plan.Judge(engine.TypeReplace, reply, nil) == plan.Refused) {
 		return true
 	}

@@ -94,6 +94,9 @@ func remember(v *view.View, before, now *engine.Shown, later bool) {
 		now.Steady = before.Steady || later && !report.Agree(v)
 		return
 	}
+	if before.Unseen == engine.UnseenGone && before.Was == "" { // nobody has changed what had not been shown before
+		return
+	}
 	now.Was = before.Was
 	if before.Was == "" || report.Agree(v) {
 		now.Was = before.What()

@@ -17,10 +17,7 @@ const keepToMake = ": it is not made anew unless somebody keeps what another sit
 // lost takes in whether a read has found the object, and reports whether it has not been found for so long that it is to be taken for gone.
 func (w *Watch) lost(v *view.View, gone bool, at time.Time) bool {
 	if !gone {
-		if v.Mine.GoneSince, v.Mine.Seen = 0, true; v.Me.Contended != "" && v.Me.Contended == v.Mine.Contends {
-			v.Me.Contended = ""
-		}
-		v.Mine.Contends = ""
+		w.Shown(v)
 		return false
 	}
 	if v.Mine.GoneSince == 0 {
@@ -28,6 +25,14 @@ func (w *Watch) lost(v *view.View, gone bool, at time.Time) bool {
 		v.Changed()
 	}
 	return at.Sub(engine.Time(v.Mine.GoneSince)) >= lostFor(w.After)
+}
+
+// Shown takes in that the application shows the object.
+func (w *Watch) Shown(v *view.View) {
+	if v.Mine.GoneSince, v.Mine.Seen = 0, true; v.Me.Contended != "" && v.Me.Contended == v.Mine.Contends {
+		v.Me.Contended = ""
+	}
+	v.Mine.Contends = ""
 }
 
 // lostFor is how long an object must not be found.

@@ -30,6 +30,13 @@ const MostTries = 20
 // way any more then, and what the application shows tells whether it has been done.
 const FewTries = 8
 
+// LaterTries is how often a create is sent whose identifier the application says is taken, and shows nothing of: for half a minute or so.
+const LaterTries = 8
+
+// ContainerTries is how often something is sent that the application answers with 404, as it does where it has no such container and no site has
+// told of one, and as a router does that has lost its way: for some two minutes.
+const ContainerTries = 15
+
 // Failed reports whether an answer says that the application itself has failed over a request, and is through with it.
 func Failed(reply engine.Reply, err error) bool {
 	return err == nil && reply.Status >= 500 && reply.Status != http.StatusBadGateway && reply.Status != http.StatusGatewayTimeout
@@ -141,6 +148,18 @@ func (f *Flight) ByRefusal(k *engine.Kind, sets *engine.Edit, refused, reply eng
 	return Finding{Fate: Dismissed, Why: why}
 }
 
+// Premature reports whether an application may have refused a request since it shows only later what it makes: it says that what is to be made is
+// there already, and shows nothing, or did not find what is to be changed.
+func (f *Flight) Premature(refused, shown engine.Reply) bool {
+	switch f.Operation.Type {
+	case engine.TypeCreate:
+		return plan.Judge(engine.TypeCreate, refused, nil) == plan.Conflict && shown.Gone()
+	case engine.TypeDelete:
+		return false
+	}
+	return refused.Gone()
+}
+
 // ByEffect tells by what is shown whether a request has run whose effect is declared: it has left what it sets, or the number that it adds to
 // is another one. Nothing else of this site's may have run in between.
 func (f *Flight) ByEffect(k *engine.Kind, reply engine.Reply, shows []byte, err error, underWay bool) Finding {
@@ -150,13 +169,17 @@ func (f *Flight) ByEffect(k *engine.Kind, reply engine.Reply, shows []byte, err 
 	case reply.Gone():
 		return Finding{Fate: Untold, Why: "the object is gone, and nobody can see whether it ran"}
 	}
-	switch plan.TraceOf(k, merge.Effect(k, &f.Operation), f.Shown, shows) {
-	case plan.TraceThere:
+	return ByTrace(plan.TraceOf(k, merge.Effect(k, &f.Operation), f.Shown, shows), reply, err, underWay)
+}
+
+// ByTrace tells by what a representation tells of a request. Reply and err are of the read.
+func ByTrace(trace plan.Trace, reply engine.Reply, err error, underWay bool) Finding {
+	switch {
+	case err != nil || reply.Status != http.StatusOK, trace == plan.TraceAbsent && underWay:
+		return Finding{}
+	case trace == plan.TraceThere:
 		return Finding{Fate: Happened, Reply: engine.Reply{Status: http.StatusOK}}
-	case plan.TraceAbsent:
-		if underWay {
-			return Finding{}
-		}
+	case trace == plan.TraceAbsent:
 		return Finding{Fate: Absent}
 	}
 	return Finding{Fate: Untold, Why: "the application gave no certain answer, and what it shows does not tell whether it ran"}

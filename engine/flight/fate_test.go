@@ -68,6 +68,28 @@ func TestFate(t *testing.T) {
 	}
 }
 
+// TestPremature: what an application may have refused because it shows later what it makes.
+func TestPremature(t *testing.T) {
+	for _, c := range []struct {
+		of             engine.Type
+		refused, shown int
+		want           bool
+	}{
+		{engine.TypeCreate, 409, 404, true},
+		{engine.TypeCreate, 409, 200, false},
+		{engine.TypeCreate, 400, 404, false},
+		{engine.TypeMerge, 404, 404, true},
+		{engine.TypeAction, 404, 200, true},
+		{engine.TypeMerge, 422, 404, false},
+		{engine.TypeDelete, 404, 404, false},
+	} {
+		f := Flight{Operation: engine.Operation{Type: c.of}}
+		if got := f.Premature(engine.Reply{Status: c.refused}, engine.Reply{Status: c.shown}); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
 // TestSure: who may be answered before it is on disk what came of a request.
 func TestSure(t *testing.T) {
 	named := &engine.Kind{Service: "store", Name: "box", Item: "/boxes/{id}", ID: engine.IDRule{From: engine.IDFromPath, At: "/name"}}

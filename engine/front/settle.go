@@ -156,6 +156,9 @@ func (q *Errands) refusedAgain(ctx context.Context, k *engine.Kind, e *errand, o
 	case plan.Later:
 		return true, nil
 	case plan.Refused:
+		if e.Stumbles++; (&flight.Flight{Operation: *o}).Premature(refusal, shown) && e.Stumbles < flight.FewTries {
+			return true, nil
+		}
 		return q.dismiss(ctx, k, e, refusal.Status, plan.Tell(refusal, nil))
 	}
 	return q.ask(ctx, k, e, refused+plan.Tell(refusal, nil))

@@ -1,7 +1,9 @@
 package issue
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
@@ -81,4 +83,28 @@ func Marked(k *engine.Kind, o *engine.Operation, request string) (body []byte, o
 func Marks(k *engine.Kind, o *engine.Operation) bool {
 	_, ok := Marked(k, o, string(o.ID))
 	return ok
+}
+
+// Restore makes a request one that sets the value at a path again which was superseded. Shown is what the application shows, empty where it shows
+// nothing; unread says why.
+func Restore(v *view.View, o *engine.Operation, at engine.Pointer, lost engine.Superseded, shown []byte, unread error) error {
+	if len(shown) == 0 {
+		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: unread, Detail: fmt.Sprintf(
+			"the application's service %s does not show %s; nothing has happened", v.Kind.Service, v.About.Key)}
+	}
+	set := &engine.Edit{}
+	tokens, arranges := tree.TokensOf(lost.Value)
+	switch {
+	case lost.Value == nil:
+		set.Unset = []engine.Pointer{at}
+	case arranges && lost.Rule == merge.ByPlace:
+		tree.SetOrder(set, at, tokens)
+	default:
+		set.Set = map[engine.Pointer]json.RawMessage{at: json.RawMessage(lost.Value)}
+	}
+	if err := Setting(v, o, set, shown); err != nil {
+		return &engine.Refusal{Status: http.StatusConflict, Type: "restore", Err: err,
+			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", v.About.Key)}
+	}
+	return nil
 }

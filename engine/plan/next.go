@@ -123,7 +123,9 @@ func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 	switch {
 	case s.Blocked(u):
 		return hold("", u)
-	case u.Type == engine.TypeDelete && !p.there && !left(h, s):
+	// A delete that was refused, or has found nothing before the object was shown, has left it.
+	case u.Type == engine.TypeDelete && !p.there && (s.Gone || s.Stays != nil && slices.ContainsFunc(h.Ordered(), s.Stays)):
+
 		return Step{Kind: StepVacuous, Operations: rest[:1]}
 	case u.Type == engine.TypeDelete && !h.Exists(s.Shown().Or(u)):
 		return Step{Kind: StepRun, Operations: rest[:1]}
@@ -204,11 +206,6 @@ func (p *planner) outlived(rest []*engine.Operation) int {
 		return o.Type != engine.TypeCreate && o.Type != engine.TypeDelete && !p.counts(o) && is(p.s.Doubtful, o) &&
 			!slices.ContainsFunc(rest, before)
 	}))
-}
-
-// left reports whether the object is still there though it is deleted, since the application has refused that.
-func left(h *merge.History, s Standing) bool {
-	return !s.Gone && s.Undone != nil && h.Exists(func(o *engine.Operation) bool { return s.Shows(o) && !s.Undone(o) })
 }
 
 // sawTheSame reports whether the application shows just what the caller of u saw, the same operations count, and u only adds

@@ -139,12 +139,16 @@ func TestADeleteThatWasRefusedIsDoneByTheNext(t *testing.T) {
 	made := &Operation{ID: "a-1", Type: engine.TypeCreate, Line: "a", Origin: "a", Number: 1, Time: 1, Edit: set("/name", `"a"`)}
 	refused := &Operation{ID: "a-2", Type: engine.TypeDelete, Line: "a", Origin: "a", Number: 2, Time: 2}
 	again := &Operation{ID: "b-1", Type: engine.TypeDelete, Line: "b", Origin: "b", Number: 1, Time: 3, Seen: Vector{"a": 1}}
-	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none, Undone: merge.Among([]*Operation{refused})}
+	s := Standing{Settled: merge.Among([]*Operation{made, refused}), Void: none, Blocked: none}
 	h := historyOf(lab, "x", made, refused, again)
 	if step := Next(h, s); step.Kind != StepRun || step.Operations[0] != again {
 		t.Errorf("the next step is to %s %v", step.Kind, ids(step.Operations))
 	}
-	s.Undone = nil
+	s.Stays = merge.Among([]*Operation{refused})
+	if step := Next(h, s); step.Kind != StepVacuous {
+		t.Errorf("where somebody has decided that it stays it is to %s", step.Kind)
+	}
+	s.Stays, s.Gone = nil, true
 	if step := Next(h, s); step.Kind != StepVacuous {
 		t.Errorf("where the object is gone it is to %s", step.Kind)
 	}

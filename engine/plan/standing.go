@@ -28,9 +28,8 @@ type Standing struct {
 	Ran func(*engine.Operation) bool
 	// Refused reports whether the application has refused a settled operation: it does not show what that sets. Nil: none.
 	Refused func(*engine.Operation) bool
-	// Undone reports whether the application has refused a settled delete, so that the object is still there, and nobody has
-	// decided that it stays. Nil: none.
-	Undone func(*engine.Operation) bool
+	// Stays reports whether the application has refused a settled delete, and somebody has decided that the object stays. Nil: none.
+	Stays func(*engine.Operation) bool
 	// Gone says that the application has no object of the resource, whatever is settled: it vanished, or was never made here.
 	// Where what counts says that it exists, it is made anew.
 	Gone bool

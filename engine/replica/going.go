@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"time"
-
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/drift"
 	"github.com/skerry/skerry/engine/issue"
@@ -51,7 +49,7 @@ func goingOn(r *Replica, in *Answered) {
 	asked := drift.Asked(r.View)
 	whose := r.env.Meta(r.Kind, r.Mine.Going.Local)
 	theirs := whose != "" && whose != r.About.Key || r.Kind.Natural() && view.AnyThere(rivals)
-	if theirs || drift.IsGone(r.View, in.Reply, in.Err) {
+	if theirs || drift.IsGone(r.View, in.Reply, in.Err, r.env.Now(), r.limits.LookAfter) {
 		if asked {
 			r.Became(r.Mine.Going.By, engine.Outcome{State: engine.StateApplied, Status: r.Mine.Going.Status})
 			r.setLocal("")
@@ -92,16 +90,13 @@ func (r *work) stays() {
 	}
 }
 
-// goneWithin is how long a client's create waits for what has its name to be gone.
-const goneWithin = 10 * time.Second
-
 // awaitsGone has a create wait until what has its name is gone, which was deleted; after a while it is refused.
 func (t *own) awaitsGone(r *work) bool {
 	now := r.env.Now()
 	if t.free(r); t.ask.since.IsZero() {
 		t.ask.since = now
 	}
-	if now.Sub(t.ask.since) >= goneWithin {
+	if now.Sub(t.ask.since) >= drift.GoneWithin {
 		return t.refuse(r, issue.Deleting(r.Kind, r.About.Key))
 	}
 	r.asks = append([]*Ask{t.ask}, r.asks...)

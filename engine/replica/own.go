@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/report"
-	"github.com/skerry/skerry/engine/tree"
 )
 
 // own runs a request of this site's clients at this site's replica, with its caller's own credentials, and makes an operation of it.
@@ -190,8 +188,12 @@ func (t *own) read(r *work, needed bool) bool {
 // fix computes what the operation sets, and sends it.
 func (t *own) fix(r *work) bool {
 	o, q, k := &t.flight.Operation, &t.ask.Request, r.Kind
-	if t.ask.Restore != nil {
-		if err := t.restore(r); err != nil {
+	if q := t.ask.Restore; q != nil {
+		lost, err := report.LostValue(r.View, q)
+		if err == nil {
+			err = issue.Restore(r.View, o, q.Path, lost, t.shown, t.unread)
+		}
+		if err != nil {
 			return t.refuse(r, err)
 		}
 	}
@@ -291,6 +293,11 @@ func (t *own) answer(r *work, in *Answered) bool {
 		return t.prepare(r)
 	case ownReads:
 		switch {
+		case in.Err == nil && in.Reply.Gone() && t.ask.Restore == nil && !r.Mine.Seen: // it may show later what it has made; before that nothing would tell whether it ran
+			t.free(r)
+			r.look.Soon(r.env.Now())
+			r.give(t.ask, Given{Answer: in.Reply.Answer()})
+			return true
 		case in.Err == nil && in.Reply.Status == 200:
 			t.shown = in.Presented.Body
 		case in.Err == nil && in.Reply.Status < 500: // it shows nothing, and never will
@@ -487,34 +494,6 @@ func (t *own) inDoubt(r *work) error {
 	step := plan.Step{Kind: plan.StepRun, Operations: []*engine.Operation{plan.Foreseen(r.Kind, &t.flight.Operation, t.before)}}
 	if a := plan.InTheWay(r.History, r.standing(), step); a != nil {
 		return issue.Unanswered(a.ID)
-	}
-	return nil
-}
-
-// restore makes the request that sets a value again which was superseded.
-func (t *own) restore(r *work) error {
-	q := t.ask.Restore
-	lost, err := report.LostValue(r.View, q)
-	if err != nil {
-		return err
-	}
-	if len(t.shown) == 0 {
-		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Err: t.unread, Detail: fmt.Sprintf(
-			"the application's service %s does not show %s; nothing has happened", r.Kind.Service, r.About.Key)}
-	}
-	set := &engine.Edit{}
-	tokens, arranges := tree.TokensOf(lost.Value)
-	switch {
-	case lost.Value == nil:
-		set.Unset = []engine.Pointer{q.Path}
-	case arranges && lost.Rule == merge.ByPlace:
-		tree.SetOrder(set, q.Path, tokens)
-	default:
-		set.Set = map[engine.Pointer]json.RawMessage{q.Path: json.RawMessage(lost.Value)}
-	}
-	if err := issue.Setting(r.View, &t.flight.Operation, set, t.shown); err != nil {
-		return &engine.Refusal{Status: http.StatusConflict, Type: "restore", Err: err,
-			Detail: fmt.Sprintf("the representation of %s is not JSON: write it anew instead", r.About.Key)}
 	}
 	return nil
 }

@@ -36,15 +36,16 @@ type send struct {
 type sendPhase int
 
 const (
-	sendLooks sendPhase = iota + 1 // for an object under the chosen identifier
-	sendFinds                      // for a marker
-	sendWaits                      // for the application to come to an end with what it does by itself
-	sendSends                      // the request
-	sendReads                      // for the tag that the application asks for
-	sendHolds                      // for the content, which was refused
-	sendMeets                      // for what is in the way
-	sendGone                       // for whether the object is still there
-	sendAgain                      // for what a first try has left, since the second was refused
+	sendLooks  sendPhase = iota + 1 // for an object under the chosen identifier
+	sendFinds                       // for a marker
+	sendTraces                      // for what the operation sets, as its origin has seen it
+	sendWaits                       // for the application to come to an end with what it does by itself
+	sendSends                       // the request
+	sendReads                       // for the tag that the application asks for
+	sendHolds                       // for the content, which was refused
+	sendMeets                       // for what is in the way
+	sendGone                        // for whether the object is still there
+	sendAgain                       // for what a first try has left, since the second was refused
 )
 
 func (t *send) begin(r *work) bool {
@@ -133,6 +134,9 @@ func (t *send) lookFor(r *work) bool {
 	case issue.Marks(r.Kind, t.o):
 		t.phase = sendFinds
 		return r.call(&Call{Kind: CallFind, Call: engine.Call{Kind: r.Kind}, Request: t.key})
+	case t.o.Type != engine.TypeCreate && merge.Effect(r.Kind, t.o) != nil && !t.o.Edit.Empty() && t.local != "":
+		t.phase = sendTraces
+		return r.call(r.readCall(t.local))
 	case t.o.Type != engine.TypeCreate || !r.Kind.Natural():
 		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: "the agent stopped before the answer came"})
 		return t.over(r)
@@ -144,7 +148,7 @@ func (t *send) lookFor(r *work) bool {
 // dispatch sends the request.
 func (t *send) dispatch(r *work) bool {
 	o, k := t.o, r.Kind
-	if t.careful && (!t.sent && !t.declared || issue.Marks(r.Kind, o)) { // again for a marker: it counts when the request went out last
+	if t.careful && (!t.sent && !t.declared || issue.Marks(r.Kind, o) || t.phase == sendTraces) { // again for what is looked for: it counts when the request went out last
 		t.declare(r, false)
 	}
 	doubted := r.Doubts[o.ID] || r.Resumed
@@ -182,7 +186,13 @@ func (t *send) answer(r *work, in *Answered) bool {
 		}
 		return t.compare(r, in)
 	case sendFinds:
-		return t.found(r, in)
+		return t.found(r, flight.ByMarker(in.List, in.Err, r.env.Now().Sub(t.since(r)) < r.limits.CallTimeout), in.Err)
+	case sendTraces:
+		if in.Err == nil && in.Reply.Gone() { // it is made anew with what counts, or shown later
+			return t.gone(r, in)
+		}
+		trace := plan.TraceHere(r.History, r.standing(), t.o, in.Presented.Body)
+		return t.found(r, flight.ByTrace(trace, in.Reply, in.Err, r.Sent.UnderWay(r.env.Now(), r.limits.CallTimeout)), in.Err)
 	case sendWaits:
 		if err := plan.Unsettled(r.Kind, in.Presented.Body); in.Err == nil && in.Reply.Status == 200 && err != nil {
 			r.tryAgain(t.o, engine.Reply{}, err)
@@ -200,6 +210,11 @@ func (t *send) answer(r *work, in *Answered) bool {
 		return t.holds(r, in)
 	case sendMeets:
 		if in.Err == nil && in.Reply.Gone() {
+			if a := r.Mine.Tries[t.o.ID]; a == nil || a.Count < flight.LaterTries { // it may show later what an earlier try has made
+				t.withdraw(r)
+				r.tryAgain(t.o, t.reply, nil)
+				return t.over(r)
+			}
 			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Error: plan.Tell(t.reply, nil)})
 			return t.over(r)
 		}
@@ -222,15 +237,10 @@ func (t *send) notThere(r *work) bool {
 	return t.dispatch(r)
 }
 
-// found goes on after a search for a marker. What may be under way still counts as not there only after as long as an answer may take.
-func (t *send) found(r *work, in *Answered) bool {
-	since := time.Time{}
-	if t.sent {
-		since = engine.Time(r.Sent.Since)
-	}
-	underWay := r.env.Now().Sub(since) < r.limits.CallTimeout
-	switch f := flight.ByMarker(in.List, in.Err, underWay); {
-	case errors.Is(in.Err, engine.ErrUntellable) && !t.sent:
+// found goes on after a look for what an earlier try has done. What may be under way still counts as not done only after as long as an answer may take.
+func (t *send) found(r *work, f flight.Finding, err error) bool {
+	switch {
+	case errors.Is(err, engine.ErrUntellable) && !t.sent:
 		return t.dispatch(r)
 	case f.Fate == flight.Untold:
 		r.fail(t.o, engine.Outcome{State: engine.StateUncertain, Blocks: true, Error: f.Why})
@@ -238,14 +248,22 @@ func (t *send) found(r *work, in *Answered) bool {
 		t.succeed(r, f.Reply, f.Reply.Local)
 	case f.Fate == flight.Absent:
 		return t.notThere(r)
-	case in.Err != nil:
-		r.tryAgain(t.o, engine.Reply{}, in.Err)
+	case err != nil:
+		r.tryAgain(t.o, engine.Reply{}, err)
 	default:
-		r.tryAgain(t.o, engine.Reply{}, errors.New("the application does not list what was to be made; it may be under way still"))
-		r.again.at = since.Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
+		r.tryAgain(t.o, engine.Reply{}, errors.New("the application does not show what was to be done; it may be under way still"))
+		r.again.at = t.since(r).Add(r.limits.CallTimeout) // before that, nothing new can come of it but that it is there
 		r.wake(r.again.at)
 	}
 	return t.over(r)
+}
+
+// since is when it was sent last.
+func (t *send) since(r *work) (at time.Time) {
+	if t.sent {
+		at = engine.Time(r.Sent.Since)
+	}
+	return at
 }
 
 // compare decides about a create whose identifier is taken: an object that shows what the operation sets is the operation's own
@@ -415,10 +433,6 @@ func (t *send) meet(r *work) bool {
 	return r.call(r.readCall(t.local))
 }
 
-// containerTries is how often something is sent that the application answers with 404, as it does where it has no such container and no site has
-// told of one, and as a router does that has lost its way: for some two minutes.
-const containerTries = 15
-
 // awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
 // to be made here, or may still be heard of, or it is not the application that has answered.
 func (t *send) awaitsContainer(r *work) bool {
@@ -426,7 +440,7 @@ func (t *send) awaitsContainer(r *work) bool {
 		return true
 	}
 	a := r.Mine.Tries[t.o.ID]
-	return a == nil || a.Count < containerTries
+	return a == nil || a.Count < flight.ContainerTries
 }
 
 // gone finds out whether an answer of 404 to a change means that the object is gone, and has it made anew then.
@@ -435,6 +449,11 @@ func (t *send) gone(r *work, in *Answered) bool {
 	case in.Err != nil || in.Reply.Status >= 500:
 		t.withdraw(r)
 		r.tryAgain(t.o, in.Reply, in.Err)
+		return t.over(r)
+	case !in.Reply.Gone() && (!r.Mine.Seen || r.Mine.GoneSince != 0): // it has just been shown
+		r.look.Shown(r.View)
+		t.withdraw(r)
+		r.tryAgain(t.o, t.reply, nil)
 		return t.over(r)
 	case !in.Reply.Gone():
 		return t.refused(r, false)

@@ -204,6 +204,8 @@ func (t *settle) done(r *work) bool {
 func (t *settle) refusedAgain(r *work, in *Answered) bool {
 	mine, _ := issue.Division(r.View, r.Own.Grows).Mine(&r.Own.Operation, r.standing().Whole(r.History))
 	switch found := r.Own.ByRefusal(r.Kind, mine.Edit, t.reply, in.Reply, in.Presented.Body, in.Err); {
+	case found.Fate != flight.Happened && r.Own.Premature(t.reply, in.Reply) && r.settling.tries < flight.FewTries:
+		return t.retry(r)
 	case found.Fate == flight.Dismissed:
 		return t.dismiss(r, found.Why)
 	case found.Fate == flight.Happened && merge.Effect(r.Kind, &r.Own.Operation) == nil:

@@ -72,7 +72,7 @@ func Told(v *view.View) bool {
 	})
 }
 
-// reference is the site of those that the others are compared with: its application shows what was set, and nobody has changed
+// reference is the site of those that the others are compared with: its application shows the object, with what was set, and nobody has changed
 // it there; of several, one that shows what most show.
 func reference(v *view.View, sites []engine.SiteID) engine.SiteID {
 	same := map[string]int{}
@@ -82,13 +82,13 @@ func reference(v *view.View, sites []engine.SiteID) engine.SiteID {
 	rank := func(s engine.SiteID) int {
 		o := v.At(s).Shown
 		r := same[o.What()]
-		if o.Unseen != engine.UnseenGone {
+		if o.Was == "" {
 			r += len(sites) + 1
 		}
-		if o.Was == "" {
+		if len(o.Differs) == 0 {
 			r += 2 * (len(sites) + 1)
 		}
-		if len(o.Differs) == 0 {
+		if o.Unseen != engine.UnseenGone {
 			r += 4 * (len(sites) + 1)
 		}
 		return r

@@ -70,6 +70,8 @@ type Going struct {
 	// Shown is the hash of what the application showed last, Again says that the deletion is sent once more. Both are of one that it has not found.
 	Shown string `cbor:"5,keyasint,omitempty"`
 	Again bool   `cbor:"6,keyasint,omitempty"`
+	// Never says that the application had not shown it since it was made: it may show later what it makes.
+	Never bool `cbor:"7,keyasint,omitempty"`
 }
 
 // Accepted reports whether there is an object whose deletion the application has accepted. One that it has not found (404) keeps nobody waiting.

@@ -52,9 +52,9 @@ func tell(s *plan.Standing, outcomes map[engine.OperationID]engine.Outcome) {
 	s.Refused = func(o *engine.Operation) bool {
 		return outcomes[o.ID].State == engine.StateRejected && !outcomes[o.ID].Blocks
 	}
-	s.Undone = func(o *engine.Operation) bool {
+	s.Stays = func(o *engine.Operation) bool {
 		out := outcomes[o.ID]
-		return o.Type == engine.TypeDelete && out.State == engine.StateRejected && !out.Blocks && !out.Dropped
+		return o.Type == engine.TypeDelete && out.State == engine.StateRejected && !out.Blocks && out.Dropped
 	}
 	s.Uncertain = func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateUncertain }
 	s.Carried = func(o *engine.Operation) bool { return outcomes[o.ID].Carried }

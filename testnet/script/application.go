@@ -146,14 +146,11 @@ func (a *application) do(c engine.Call) engine.Reply {
 		if a.objects[id] != nil {
 			return engine.Reply{Status: http.StatusConflict}
 		}
-		if r := a.put(id, body, http.StatusCreated); !a.habits.accepts {
-			return r
-		}
-		return engine.Reply{Status: http.StatusAccepted, Body: encode(map[string]any{"id": own}), Local: engine.LocalID(id)}
+		return a.make(id, own, body)
 	}
 	o, ok := a.objects[id]
 	if !ok && c.Method == http.MethodPut && below == "" && c.Kind.ID.From == engine.IDFromPath {
-		return a.put(id, body, http.StatusCreated)
+		return a.make(id, id, body)
 	}
 	if !ok {
 		return engine.Reply{Status: http.StatusNotFound}
@@ -206,6 +203,14 @@ func (a *application) list(container string) []byte {
 		}
 	}
 	return encode(all)
+}
+
+// make makes an object, and shows it in the answer unless the application only accepts what is to be made.
+func (a *application) make(id, own string, body map[string]any) engine.Reply {
+	if r := a.put(id, body, http.StatusCreated); !a.habits.accepts {
+		return r
+	}
+	return engine.Reply{Status: http.StatusAccepted, Body: encode(map[string]any{"id": own}), Local: engine.LocalID(id)}
 }
 
 func (a *application) put(id string, body map[string]any, status int) engine.Reply {

@@ -22,9 +22,9 @@ type habits struct {
 	strict, guards bool
 	fixed          []string
 	most           map[string]float64
-	// slow is how long after its creation an object is shown; made is when each was made.
-	slow time.Duration
-	made map[string]time.Time
+	// slow is how long after its creation an object is shown, late how long no other request finds it either; made is when each was made.
+	slow, late time.Duration
+	made       map[string]time.Time
 	// hidden: it shows 404 for everything, as a stand-by or a router does.
 	hidden bool
 	// lingers is how long an object is shown that it has accepted to delete (202), keeps says that it never does delete; going is what is to go, and when.
@@ -66,6 +66,8 @@ func (a *application) habit(text string) error {
 		h.fixed = append(h.fixed, words[1])
 	case len(words) == 2 && words[0] == "slow":
 		h.slow, err = time.ParseDuration(words[1])
+	case len(words) == 2 && words[0] == "late":
+		h.late, err = time.ParseDuration(words[1])
 	case len(words) == 3 && words[0] == "most":
 		if h.most == nil {
 			h.most = map[string]float64{}
@@ -100,6 +102,8 @@ func (a *application) habitual(c engine.Call, path string) int {
 	_, made := a.objects[string(c.Local)]
 	switch {
 	case h.hidden && c.Method == http.MethodGet:
+		return http.StatusNotFound
+	case c.Path != c.Kind.Collection && made && c.Method != http.MethodPut && a.now().Before(h.made[string(c.Local)].Add(h.late)):
 		return http.StatusNotFound
 	case c.Method == http.MethodGet && made && c.Path == c.Kind.Item && a.now().Before(h.made[string(c.Local)].Add(h.slow)):
 		return http.StatusNotFound
