@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -13,6 +14,11 @@ import (
 
 //go:embed previous
 var previous string
+
+// source is the previous release's program, as far as it is needed to build it; .ci/previous makes it.
+//
+//go:embed previous.tar.gz
+var source []byte
 
 // root is the module's folder, from this one.
 const root = "../.."
@@ -27,13 +33,9 @@ func Previous() string {
 	return ""
 }
 
-// BuildPrevious returns the path of the previous release's program. It is built once, of the repository's history, into the user's cache.
+// BuildPrevious returns the path of the previous release's program. It is built once, of its source here (previous.tar.gz), into the user's cache.
 func BuildPrevious(ctx context.Context) (string, error) {
 	commit := Previous()
-	if err := exec.CommandContext(ctx, "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
-		return "", fmt.Errorf("the repository here has no commit %s, of which the previous release's agent is built: "+
-			"have all of its history (git fetch --unshallow)", commit)
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -52,8 +54,10 @@ func BuildPrevious(ctx context.Context) (string, error) {
 	defer os.RemoveAll(dir)
 	// Built beside its place and moved there whole: another run may be doing the same.
 	building := fmt.Sprintf("%s.%d", program, os.Getpid())
-	script := `git -C "$1" archive "$2" | tar -x -C "$3" && cd "$3" && go build -o "$4" ./cmd/skerry`
-	out, err := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script, "bash", root, commit, dir, building).CombinedOutput()
+	script := `tar -xz -C "$1" && cd "$1" && go build -buildvcs=false -o "$2" ./cmd/skerry`
+	build := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script, "bash", dir, building)
+	build.Stdin = bytes.NewReader(source)
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build the previous release, %s: %w\n%s", commit, err, out), os.RemoveAll(building))
 	}
