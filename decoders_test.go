@@ -34,6 +34,7 @@ var decoders = map[string]string{
 	"engine/mesh/validate.go":         "FuzzTake",
 	"engine/outbox/outbox.go":         "this site's own disk",
 	"engine/plan/heard.go":            "FuzzHear",
+	"engine/plan/tell.go":             "FuzzTell",
 	"engine/replica/replica.go":       "this site's own disk",
 	"engine/site/receive.go":          "FuzzStatus FuzzBatch",
 	"engine/tree/elements.go":         "FuzzEditOf",

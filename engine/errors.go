@@ -26,10 +26,16 @@ var (
 	ErrUnreachable = errors.New("unreachable")
 	// ErrUnsendable: a request cannot be made, now or ever: a header, say, has a value that HTTP cannot carry. It wraps ErrUnreachable, since
 	// it is certain that nothing has happened.
-	ErrUnsendable = fmt.Errorf("the request cannot be sent: %w", ErrUnreachable)
+	ErrUnsendable error = unsendable{}
 	// ErrIncomplete: a body ended before it was whole, or whoever sent it has gone.
 	ErrIncomplete = errors.New("incomplete body")
 )
+
+type unsendable struct{}
+
+func (unsendable) Error() string { return "the request cannot be sent" }
+
+func (unsendable) Unwrap() error { return ErrUnreachable }
 
 // Incomplete tells a body that did not come whole from a disk without room for it.
 func Incomplete(err error) error {

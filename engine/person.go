@@ -22,6 +22,9 @@ type Decider struct {
 	Site SiteID
 }
 
+// GivenUp is what is told of an operation that a person has given up.
+const GivenUp = "a person has given it up"
+
 // MaxUser is the most bytes of a name that are kept of who has decided something.
 const MaxUser = 256
 

@@ -121,7 +121,17 @@ func (c *conflictsShow) Run(ctx context.Context, p *program) error {
 	}
 	fields(p.out, "conflict", v.ID, "about", v.About, "reason", v.Reason, "rule", v.Rule, "site", v.Site, "resource", v.Resource, "name", v.Label,
 		"kind", v.Service+"."+v.Kind, "operation", v.Operation, "type", v.Type, "status", status, "since", moment(p.now(), v.Since),
-		"blocks", waits, "accepted", accepted, "actions", strings.Join(v.Actions, ", "), "compared", v.NotCompared)
+		"blocks", waits, "accepted", accepted, "compared", v.NotCompared, "evidence", v.Evidence)
+	for i, c := range v.Choices {
+		if i == 0 {
+			fmt.Fprintf(p.out, "\nDecide with \"skerry conflicts resolve %s\" and one of these, the likeliest first:\n\n", clean(v.ID))
+		}
+		action := c.Action
+		if action == "keep" {
+			action += " --site SITE"
+		}
+		fmt.Fprintf(p.out, "  %-8s  %s\n", clean(action), clean(c.Title+". "+c.Follows))
+	}
 	if len(v.Differences) == 0 {
 		return nil
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/skerry/skerry/web/shape"
 )
 
 // fakeAgent stands in for an agent: it answers as the REST API is described, out of memory, and remembers what it was
@@ -215,8 +217,8 @@ func startFake() *fakeAgent {
 	})
 	looks := 0
 	mux.HandleFunc("GET /api/v1/operations/{id}", func(w http.ResponseWriter, r *http.Request) {
-		switch at := (m{"state": "pending", "status": 503, "at": before(4 * time.Second), "attempts": 12, "error": "status 503", "tries": []m{
-			{"at": before(9 * time.Second), "status": 0, "error": "connection refused"}, {"at": before(4 * time.Second), "status": 503, "error": "status 503"}}}); r.PathValue("id") {
+		switch at := (m{"state": "pending", "status": 503, "at": before(4 * time.Second), "attempts": 12, "error": "it answered 503 Service Unavailable", "tries": []m{
+			{"at": before(9 * time.Second), "status": 0, "error": "it cannot be reached (connection refused)"}, {"at": before(4 * time.Second), "status": 503, "error": "it answered 503 Service Unavailable"}}}); r.PathValue("id") {
 		case "large": // it gets on with each look
 			if looks++; looks == 2 {
 				at = m{"state": "pending", "error": "fetching its body from paris", "fetched": 3 << 20}
@@ -249,7 +251,7 @@ func startFake() *fakeAgent {
 		"type": "create", "status": 409, "since": before(40 * time.Second), "reason": "the application has an object of this identifier already",
 		"rule": "an object that no replicated resource owns is never overwritten", "blocks": true, "actions": []string{"adopt", "retry", "drop"}, "accepted": nil}
 	dropped := m{"id": "0c93a2b4e8765f1d", "about": "refused", "resource": debian, "service": "images", "kind": "image", "site": "nantes", "operation": opPost,
-		"type": "merge", "status": 422, "since": before(2 * time.Hour), "reason": "merge dropped by an operator", "rule": "the application decides", "blocks": false,
+		"type": "merge", "status": 422, "since": before(2 * time.Hour), "reason": "this change is not made there: a person has given it up", "rule": "the application decides", "blocks": false,
 		"actions": []string{"retry", "done"}, "accepted": m{"action": "drop", "by": "nantes", "at": before(time.Hour)}}
 	mux.HandleFunc("GET /api/v1/conflicts", func(w http.ResponseWriter, r *http.Request) {
 		a.page(w, r, []m{exists, dropped}, func(v map[string]any) bool { return (v["accepted"] != nil) == (r.FormValue("accepted") == "true") })
@@ -257,6 +259,7 @@ func startFake() *fakeAgent {
 	mux.HandleFunc("GET /api/v1/conflicts/{id}", func(w http.ResponseWriter, r *http.Request) {
 		v := maps.Clone(exists)
 		v["differences"], v["not_compared"] = []m{{"path": "/size", "here": 1, "wanted": 3}, {"path": "/name", "here": "old", "wanted": "alpine"}}, ""
+		v["choices"] = shape.Conflict{About: "exists", Site: "nantes", Type: "create", Actions: []string{"adopt", "retry", "drop"}}.Choices()
 		if r.PathValue("id") == dropped["id"] {
 			v = maps.Clone(dropped)
 			v["differences"], v["not_compared"] = nil, "nantes cannot be reached; nothing has happened"
@@ -314,7 +317,7 @@ func startFake() *fakeAgent {
 	mux.HandleFunc("GET /api/v1/hooks/{id}/deliveries", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, m{"next": "", "items": []m{
 			{"n": 13, "at": before(5 * time.Second), "event": "41", "type": "operation.applied", "attempt": 2, "status": 204, "took_ms": 12, "error": "", "result": "delivered"},
-			{"n": 12, "at": before(10 * time.Second), "event": "41", "type": "operation.applied", "attempt": 1, "status": 0, "took_ms": 500, "error": "connection refused", "result": "failed"}}})
+			{"n": 12, "at": before(10 * time.Second), "event": "41", "type": "operation.applied", "attempt": 1, "status": 0, "took_ms": 500, "error": "it cannot be reached (connection refused)", "result": "failed"}}})
 	})
 	mux.HandleFunc("GET /api/v1/tokens", func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, []m{{"id": "5d0c1f9e22a4b871", "name": "metrics", "role": "viewer", "account": "", "created_at": before(time.Hour), "expires_at": before(-time.Hour)},

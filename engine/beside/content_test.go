@@ -96,16 +96,16 @@ func TestContentIsCopied(t *testing.T) {
 		"another's problem":       {others: agents{"b": problem(404, "not-replicated"), "c": settledAt(4, 200, "others")}, settled: 4, file: "others"},
 		"none there":              {others: agents{"b": settledAt(3, 204, "")}, settled: 3},
 		"gone there":              {others: agents{"b": settledAt(3, 404, "")}, settled: 3},
-		"nobody":                  {others: agents{"c": problem(503, "upstream")}, err: "copy the content from C: read /images/{id}/file: status 503"},
+		"nobody":                  {others: agents{"c": problem(503, "upstream")}, err: "copy the content from C: read /images/{id}/file: it answered \"{\"type\":\"/problems/upstream\"}\" (503 Service Unavailable)"},
 		"the application fails":   {others: agents{"b": settledAt(3, 500, "")}, err: "from C: read /images/{id}/file: unreachable"},
 		"nothing says how far":    {others: agents{"c": settledAt(-1, 200, "bytes")}, err: engine.HeaderSettled},
 		"too large":               {others: agents{"b": settledAt(3, 200, "bytes"), "c": settledAt(3, 200, "")}, maxBlob: 4, err: "over 4 bytes", forGood: true},
-		"refused here":            {app: vault{status: 400, file: "else"}, others: agents{"b": settledAt(3, 200, "bytes")}, file: "else", err: "the application refuses the content: status 400 no", forGood: true},
+		"refused here":            {app: vault{status: 400, file: "else"}, others: agents{"b": settledAt(3, 200, "bytes")}, file: "else", err: "the application refuses the content: it answered \"no\" (400 Bad Request)", forGood: true},
 		"there already":           {app: vault{status: 409, file: "bytes"}, others: agents{"b": settledAt(3, 200, "bytes")}, settled: 3, file: "bytes"},
-		"another one there":       {app: vault{status: 409, file: "else"}, others: agents{"c": settledAt(3, 200, "bytes")}, file: "else", err: "status 409"},
+		"another one there":       {app: vault{status: 409, file: "else"}, others: agents{"c": settledAt(3, 200, "bytes")}, file: "else", err: "it answered \"no\" (409 Conflict)"},
 		"being taken in":          {app: vault{status: 409, busy: true}, others: agents{"c": settledAt(3, 200, "bytes")}, err: "still taking it in"},
-		"not now":                 {app: vault{status: 503}, others: agents{"c": settledAt(3, 200, "bytes")}, err: "write /images/{id}/file: status 503"},
-		"this one is unreachable": {app: vault{err: engine.ErrUnreachable}, others: agents{"c": settledAt(3, 200, "bytes")}, err: "unreachable"},
+		"not now":                 {app: vault{status: 503}, others: agents{"c": settledAt(3, 200, "bytes")}, err: "write /images/{id}/file: it answered \"no\" (503 Service Unavailable)"},
+		"this one is unreachable": {app: vault{err: engine.ErrUnreachable}, others: agents{"c": settledAt(3, 200, "bytes")}, err: "it cannot be reached"},
 	} {
 		kind := *imageKind
 		part := kind.Content[0]

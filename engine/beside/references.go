@@ -133,7 +133,7 @@ func (r *relations) unseen(ctx context.Context, k *engine.Kind, key engine.Resou
 	if more > 0 {
 		inside += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("it would take along %s, which %s had not seen when it deleted %s %s: retry deletes them too, drop keeps all of it here",
+	return fmt.Sprintf("it would take along %s, which %s had not seen when it deleted %s %s: either all of that goes as well, or all of it stays here",
 		inside, r.name(by), k.Name, key)
 }
 

@@ -139,7 +139,7 @@ func (c *Case) Drop(id engine.OperationID) (*Orders, error) {
 		if !c.ownWaits() {
 			return nil, engine.ErrSettled
 		}
-		return &Orders{Own: &Own{Dismissed: &engine.OperationStatus{State: engine.StateRejected, At: c.Time, Error: "dropped by an operator"}}}, nil
+		return &Orders{Own: &Own{Dismissed: &engine.OperationStatus{State: engine.StateRejected, At: c.Time, Error: engine.GivenUp}}}, nil
 	}
 	o, out, err := c.waits(id, engine.ActionDrop)
 	if err != nil {

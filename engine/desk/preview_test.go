@@ -65,7 +65,7 @@ func TestPreview(t *testing.T) {
 		`to make: create [nantes-1] [][] `,
 		`to correct: correct [nantes-2] [/b][] `,
 		`to run: run [nantes-2] [][] `,
-		`asks: wait [nantes-2] [][] it is not known whether action nantes-2 ran: no answer`,
+		`asks: wait [nantes-2] [][] nobody knows whether this action ran: no answer`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

@@ -153,7 +153,7 @@ func stillThere(v *view.View, reply engine.Reply, err error) string {
 	case there && v.Mine.Going.Accepted():
 		return accepted + "the object is still there"
 	case there:
-		return accepted + "shows one of that identifier now, which may be another: retry deletes it, done and drop leave it"
+		return accepted + "shows one of that identifier now, which may be another one: somebody has to say whether that is to go"
 	}
 	return accepted + "does not tell whether the object is gone: " + plan.Tell(reply, err)
 }

@@ -131,16 +131,15 @@ func (f *Requests) Made(ctx context.Context, id engine.OperationID, local engine
 // Drop gives up an errand that waits for a person or that this site could not settle, or a request that is kept for sites that cannot be reached. ErrNotFound,
 // engine.ErrSettled.
 func (f *Requests) Drop(ctx context.Context, id engine.OperationID) error {
-	const dropped = "dropped by an operator"
 	err := f.errands.decide(ctx, id, func(ctx context.Context, k *engine.Kind, e *errand) error {
-		_, err := f.errands.dismiss(ctx, k, e, 0, dropped)
+		_, err := f.errands.dismiss(ctx, k, e, 0, engine.GivenUp)
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {
 		err = f.outbox.Drop(ctx, id)
 	}
 	if errors.Is(err, engine.ErrNotFound) {
-		err = f.decideNowhereKnown(ctx, id, engine.OperationStatus{State: engine.StateRejected, Error: dropped})
+		err = f.decideNowhereKnown(ctx, id, engine.OperationStatus{State: engine.StateRejected, Error: engine.GivenUp})
 	}
 	return err
 }

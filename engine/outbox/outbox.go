@@ -429,7 +429,7 @@ func (o *Outbox) Drop(ctx context.Context, id engine.OperationID) error {
 			}
 			defer o.Keys.End(keys.Operation(id))
 		}
-		st := engine.OperationStatus{State: engine.StateRejected, At: o.Now(), Error: "dropped by an operator"}
+		st := engine.OperationStatus{State: engine.StateRejected, At: o.Now(), Error: engine.GivenUp}
 		if e.Sent != "" {
 			st.Error += fmt.Sprintf("; %s may have got it before", o.Members.Name(e.Sent))
 		}

@@ -1,15 +1,10 @@
 package plan
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
-
-	"golang.org/x/net/html"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
@@ -86,47 +81,6 @@ func absolutePatch(body []byte) bool {
 		last := step.Path[strings.LastIndexByte(string(step.Path), '/')+1:]
 		return step.Op != "add" && step.Op != "replace" || last == "-" || tree.IsWhole(string(last))
 	})
-}
-
-// Tell says in words, and in one line, what an application has answered.
-func Tell(r engine.Reply, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	const most = 200
-	text := r.Body
-	if r.Status == 0 {
-		return string(text[:min(len(text), most)])
-	}
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "text/html" {
-		text = plainText(text)
-	}
-	return fmt.Sprintf("status %d %s", r.Status, text[:min(len(text), most)])
-}
-
-// plainText is what a page says to who reads it, in one line: some applications answer errors with one.
-func plainText(page []byte) []byte {
-	var words [][]byte
-	skipped := 0
-	for z := html.NewTokenizer(bytes.NewReader(page)); ; {
-		switch kind := z.Next(); kind {
-		case html.ErrorToken:
-			return bytes.Join(words, []byte(" "))
-		case html.TextToken:
-			if skipped == 0 {
-				words = append(words, bytes.Fields(z.Text())...)
-			}
-		case html.StartTagToken, html.EndTagToken:
-			switch name, _ := z.TagName(); string(name) {
-			case "head", "style", "script":
-				if kind == html.StartTagToken {
-					skipped++
-				} else {
-					skipped = max(0, skipped-1)
-				}
-			}
-		}
-	}
 }
 
 // Late reports whether a step follows from the rules of the kind, and not from its operation alone: while a catalog is rolled

@@ -54,22 +54,6 @@ func TestAPatchIsSentAgainOnlyWhereThatIsHarmless(t *testing.T) {
 	}
 }
 
-// What an application says in a page is told without its markup.
-func TestTellPage(t *testing.T) {
-	r := engine.Reply{Status: 409, Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}}, Body: []byte("<html>\n <head>\n  <title>409 Conflict</title>\n" +
-		" </head>\n <body>\n  <h1>409 Conflict</h1>\n  Image status transition from active to saving is not allowed<br /><br />\n\n </body>\n</html>")}
-	if got, want := Tell(r, nil), "status 409 409 Conflict Image status transition from active to saving is not allowed"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	r.Header = http.Header{"Content-Type": {"text/plain"}}
-	if got := Tell(r, nil); got != "status 409 "+string(r.Body) {
-		t.Errorf("%q", got)
-	}
-	if got := Tell(r, engine.ErrUnreachable); got != "unreachable" {
-		t.Errorf("%q", got)
-	}
-}
-
 // TestLate: what waits while sites have different rules is what follows from the rules, and not from its operation alone.
 func TestLate(t *testing.T) {
 	a, b := newDesk("a"), newDesk("b")

@@ -33,7 +33,7 @@ func (t *adopt) answer(r *work, in *Answered) bool {
 	switch {
 	case in.Err == nil && in.Reply.Gone():
 		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: in.Reply.Status, Blocks: true,
-			Error: fmt.Sprintf("there is no %s %s here to adopt: retry makes a new one", r.Kind.Name, t.local)})
+			Error: fmt.Sprintf("there is no %s %s here that could be taken: a new one can be made", r.Kind.Name, t.local)})
 		return true
 	case in.Err != nil || shown.Status != 200:
 		r.later(t.o, in.Reply, in.Err, r.env.Report(r.Kind, r.Document, in.Reply, in.Err, false))

@@ -209,7 +209,7 @@ func (t *rejoin) nameless(r *work) bool {
 	}
 	t.joined(r, "")
 	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
-		Error: "the disk of this site was set back, and nobody knows what its application calls this: adopt the object, or retry makes a new one"})
+		Error: "the disk of this site was set back, and nobody knows which object of its application this is: say so, or have a new one made"})
 	for _, at := range append(slices.Clip(born.Copies), born) {
 		r.Me.Settled[at.Line] = min(r.Me.Settled[at.Line], at.Number-1)
 	}

@@ -283,7 +283,7 @@ func (t *send) compare(r *work, in *Answered) bool {
 	return t.over(r)
 }
 
-const existsAlready = "the application has an object of this identifier already that is not a replica: adopt it, or delete or rename it there and retry"
+const existsAlready = "the application has an object of this identifier already, and no shared resource owns that"
 
 // heard takes in the answer to the request.
 func (t *send) heard(r *work, in *Answered) bool {
@@ -425,8 +425,7 @@ func (t *send) withdraw(r *work) {
 func (t *send) meet(r *work) bool {
 	if !r.Kind.Natural() {
 		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Cause: engine.ConflictExists,
-			Error: "the application has something of this kind already that is not a replica (" + plan.Tell(t.reply, nil) +
-				"): adopt it, or delete or rename it there and retry"})
+			Error: "the application has something of this kind already, and no shared resource owns that: " + plan.Tell(t.reply, nil)})
 		return t.over(r)
 	}
 	t.phase = sendMeets

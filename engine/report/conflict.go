@@ -10,6 +10,7 @@ import (
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/merge"
+	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -188,7 +189,7 @@ func matters(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outc
 
 // ConflictAbout is the conflict that an outcome of an operation at a site is.
 func ConflictAbout(v *view.View, s engine.SiteID, o *engine.Operation, out engine.Outcome) engine.Conflict {
-	c := newConflict(v, KindOf(out), s, out.At, Explain(v, o, out), string(o.ID))
+	c := newConflict(v, KindOf(out), s, out.At, Explain(o, out), string(o.ID))
 	c.Operation, c.Type, c.Status, c.Blocks = o.ID, o.Type, out.Status, out.Blocks
 	dismissed := v.Decisions.Accepted(c.ID, out.At)
 	switch {
@@ -227,7 +228,7 @@ func Takes(o *engine.Operation, out engine.Outcome, what engine.Action) error {
 		return engine.ErrSettled
 	case out.Cause == engine.ConflictRival && (what == engine.ActionDone || what == engine.ActionAdopt):
 		return &engine.Refusal{Status: http.StatusConflict, Type: "settle", Operation: o.ID,
-			Detail: "the object of this name is another resource's: retry gives the name to this one and deletes that object with all that is in it, drop leaves it"}
+			Detail: "the object of this name is another resource's: it is not this one. Retry gives the name to this one and deletes that object with all that is in it; drop leaves it"}
 	}
 	return nil
 }
@@ -268,27 +269,35 @@ func folded(c *engine.Conflict) (actions []engine.Action) {
 		actions = append(actions, engine.ActionKeep)
 	}
 	if c.Open() {
-		c.Reason = strings.TrimSpace(c.Reason) + "; it is folded into what came later and cannot be sent again by itself"
+		c.Reason = strings.TrimSpace(c.Reason) + "; later changes build on it, so it cannot be sent again by itself"
 		actions = append(actions, engine.ActionDismiss)
 	}
 	return actions
 }
 
 // Explain says in words what became of an operation.
-func Explain(v *view.View, o *engine.Operation, out engine.Outcome) string {
+func Explain(o *engine.Operation, out engine.Outcome) string {
+	what := o.Type.Told(o.Path)
 	switch {
 	case out.Cause != "":
 		return out.Error
 	case out.State == engine.StateUncertain && out.Error != "":
-		return fmt.Sprintf("it is not known whether %s %s ran: %s", o.Type, o.ID, out.Error)
+		return fmt.Sprintf("nobody knows whether %s ran: %s", what, out.Error)
 	case out.State == engine.StateUncertain:
-		return fmt.Sprintf("it is not known whether %s %s ran", o.Type, o.ID)
+		return fmt.Sprintf("nobody knows whether %s ran", what)
 	case out.Dropped:
-		return fmt.Sprintf("%s %s", o.Type, out.Error)
-	case out.Error != "":
-		return fmt.Sprintf("%s refused: %s", o.Type, out.Error)
+		return fmt.Sprintf("%s is not made there: %s", what, out.Error)
 	}
-	return fmt.Sprintf("%s refused with status %d", o.Type, out.Status)
+	why := cmp.Or(out.Error, plan.Tell(engine.Reply{Status: out.Status}, nil))
+	switch {
+	case plan.Judge(o.Type, engine.Reply{Status: out.Status}, nil) == plan.Done: // it was not refused, and yet the object is there
+		return why
+	case out.Status == 0:
+		return fmt.Sprintf("%s cannot be made: %s", what, why)
+	case Contested(out.Status) && !out.Blocks:
+		return fmt.Sprintf("the application found twice that %s does not fit what is there: %s", what, why)
+	}
+	return fmt.Sprintf("the application refused %s: %s", what, why)
 }
 
 // NoReplica is the outcome of an operation at this site, where nothing is to have an object.
@@ -302,14 +311,13 @@ func NoReplica(v *view.View) engine.Outcome {
 
 // DroppedBecause says why a person has given an operation up.
 func DroppedBecause(out engine.Outcome) string {
-	const dropped = "dropped by an operator"
 	switch {
-	case out.Error == "" && out.Status == 0, strings.HasPrefix(out.Error, dropped):
-		return cmp.Or(out.Error, dropped)
+	case out.Error == "" && out.Status == 0, strings.HasPrefix(out.Error, engine.GivenUp):
+		return cmp.Or(out.Error, engine.GivenUp)
 	case out.Error == "":
-		return fmt.Sprintf("%s after status %d", dropped, out.Status)
+		return engine.GivenUp + "; before: " + plan.Tell(engine.Reply{Status: out.Status}, nil)
 	}
-	return dropped + " after: " + out.Error
+	return engine.GivenUp + "; before: " + out.Error
 }
 
 // acceptedWords says in words that a site differs because somebody has decided so.

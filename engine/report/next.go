@@ -74,7 +74,7 @@ func whyNot(v *view.View, step plan.Step, first *engine.Operation) string {
 	case held != nil && held.Operation == first.ID:
 		return Unconfirmed(v.Name(v.Self))
 	case out.Blocks:
-		return Explain(v, first, out)
+		return Explain(first, out)
 	case out.State == engine.StatePending && out.Error != "":
 		return out.Error
 	case step.Kind == plan.StepHold && step.Reason != "":
@@ -102,8 +102,8 @@ func Held(step plan.Step) string {
 	if step.Reason == plan.HoldMixed {
 		return fmt.Sprintf("the delete ends one of two creates of this name, and what was done for that one is still there; the object cannot be made "+
 			"anew without it: %s has run on it and the catalog does not say what that sets (operation %s); set the object right and "+
-			"say that this is done, or drop this operation here", o.Path, o.ID)
+			"say that this is done, or give it up here", o.Path, o.ID)
 	}
 	return fmt.Sprintf("the application has no object of it any more, and it cannot be made anew: %s has run on it and the catalog does not "+
-		"say what that sets (operation %s); restore the object and adopt it, or drop this operation here", o.Path, o.ID)
+		"say what that sets (operation %s); restore the object and say which it is, or give it up here", o.Path, o.ID)
 }

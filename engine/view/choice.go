@@ -103,14 +103,13 @@ func (c Claim) Lives(v *View) string {
 	if c.Born.User != "" {
 		who = " for " + c.Born.User
 	}
-	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: retry gives the name to this one and deletes that object with all that is in it, "+
-		"drop leaves it", v.Kind.Name, v.About.Key, v.Name(c.Born.Origin), who, engine.Time(c.Born.Time).UTC().Format(time.RFC3339))
+	return fmt.Sprintf("another %s %s has the object here, which %s created%s at %s, later than this one: either this one "+
+		"gets the name and that object is deleted with all that is in it, or that object stays", v.Kind.Name, v.About.Key, v.Name(c.Born.Origin), who, engine.Time(c.Born.Time).UTC().Format(time.RFC3339))
 }
 
 // Stays says in words that the object of c, which was deleted, is in the way of a resource of the same name until a person has decided.
 func (c Claim) Stays(v *View) string {
-	return fmt.Sprintf("an earlier %s %s, which was deleted, has the object here until a person decides about %s: once that is decided this goes on by itself, "+
-		"drop leaves it", v.Kind.Name, v.About.Key, c.Asks)
+	return fmt.Sprintf("an earlier %s %s, which was deleted, has the object here until a person decides about %s: once that is decided this goes on by itself", v.Kind.Name, v.About.Key, c.Asks)
 }
 
 // Yielding lists the sites at which another resource has this one's name, as many as one operation removes.

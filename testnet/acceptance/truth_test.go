@@ -3,8 +3,11 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/lab"
@@ -216,9 +219,25 @@ func TestAServiceThatFailsIsSeen(t *testing.T) {
 	}
 	eventually(t, e, patience, "paris hears that the images of nantes fail", failing)
 	eventually(t, e, patience, "the inbox and the overview of paris tell it", func() bool {
-		return strings.Contains(paris.API(t, "GET /decisions", "").Must(t, 200).Body, "The service images of nantes does not answer as it should") &&
-			strings.Contains(paris.API(t, "GET /", "").Must(t, 200).Body, "Needs a look")
+		return strings.Contains(paris.API(t, "GET /decisions", "").Must(t, 200).Body, "The service images of nantes does not answer as it should, for ") &&
+			strings.Contains(paris.API(t, "GET /", "").Must(t, 200).Body, "images does not answer as it should")
 	})
+	var waiting struct{ Items []struct{ ID string } }
+	if err := json.Unmarshal([]byte(paris.API(t, "GET /api/v1/operations?state=pending&site=nantes", "").Must(t, 200).Body), &waiting); err != nil || len(waiting.Items) != 3 {
+		t.Fatalf("nantes is to do %+v, %v", waiting, err)
+	}
+	// Nothing happens at paris, which has done its part. Its drawing of an operation reaches to now all the same.
+	way := func() string {
+		page := paris.API(t, "GET /operations/"+waiting.Items[0].ID, "").Must(t, 200).Body
+		if !strings.Contains(page, "alive from:#live") {
+			t.Fatalf("the page does not draw its timeline anew: %s", page)
+		}
+		_, drawn, _ := strings.Cut(page, `class="lanes`)
+		drawn, _, _ = strings.Cut(drawn, "</svg>")
+		return drawn
+	}
+	was := way()
+	eventually(t, e, patience, "the axis of what is pending has moved", func() bool { return was != "" && way() != was })
 	nantes.Application(t, lab.Images, "DELETE /-/faults", "").Must(t, 204)
 	paris.API(t, "POST /sites/nantes/resume", "service=images", "Content-Type", "application/x-www-form-urlencoded", "Origin", "http://"+paris.Config().API).Want(t, 200)
 	eventually(t, e, patience, "all is well again, as paris has heard", func() bool {
@@ -301,4 +320,75 @@ func TestACutIsRemembered(t *testing.T) {
 			t.Errorf("what brings it back is without %s: %s", part, back.Body)
 		}
 	}
+	filled := formOf(t, back.Body, "compose")
+	filled.Set("do", "send")
+	paris.API(t, "POST /compose", filled.Encode(), form...).Want(t, 200) // it leads on to the operation
+	eventually(t, e, patience, "it is back at both, with the change that was lost", func() bool {
+		for _, s := range []*env.Site{paris, nantes} {
+			if got := s.Application(t, lab.Images, "GET /images", "").Must(t, 200).Body; strings.Count(got, `"release"`) != 1 || strings.Count(got, `"to be kept"`) != 1 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// formOf returns what a browser would send of a page's form, but for its buttons.
+func formOf(t *testing.T, page, id string) url.Values {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := url.Values{}
+	attribute := func(n *html.Node, name string) (value string, there bool) {
+		for _, a := range n.Attr {
+			if a.Key == name {
+				return a.Val, true
+			}
+		}
+		return "", false
+	}
+	text := func(n *html.Node) string {
+		if n.FirstChild == nil {
+			return ""
+		}
+		return n.FirstChild.Data
+	}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		of, _ := attribute(n, "form")
+		for p := n.Parent; of == "" && p != nil; p = p.Parent {
+			if p.Type == html.ElementNode && p.Data == "form" {
+				of, _ = attribute(p, "id")
+				break
+			}
+		}
+		name, named := attribute(n, "name")
+		if of != id || !named {
+			continue
+		}
+		value, _ := attribute(n, "value")
+		typ, _ := attribute(n, "type")
+		_, checked := attribute(n, "checked")
+		switch {
+		case n.Data == "textarea":
+			sent.Add(name, text(n))
+		case n.Data == "select":
+			for o := range n.Descendants() {
+				if _, selected := attribute(o, "selected"); selected {
+					v, there := attribute(o, "value")
+					if !there {
+						v = text(o)
+					}
+					sent.Add(name, v)
+				}
+			}
+		case n.Data == "input" && (checked || typ != "checkbox" && typ != "radio"):
+			sent.Add(name, value)
+		}
+	}
+	return sent
 }

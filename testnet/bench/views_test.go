@@ -131,7 +131,7 @@ func fill(b *testing.B, store *storage.Store, self engine.SiteID) {
 		if n < manyConflicts {
 			batch.Conflicts = append(batch.Conflicts, engine.Conflict{ID: engine.ConflictID(fmt.Sprintf("%016x", n)), Kind: engine.ConflictRefused,
 				Document: document, Resource: o.Resource, Service: "images", KindName: "image", Site: self, Operation: o.ID, Type: o.Type, Since: at,
-				Reason: "merge refused: no such name", Actions: []engine.Action{engine.ActionRetry}})
+				Reason: "the application refused this change: it answered \"no such name\" (422 Unprocessable Entity)", Actions: []engine.Action{engine.ActionRetry}})
 		}
 		if i%1000 == 999 {
 			commit()

@@ -109,10 +109,10 @@ func (w *play) dropNames(s *site, p *world.Process) {
 // deletion that an application has accepted and not done.
 const (
 	cannotMake = "cannot be made anew"
-	dropped    = "dropped by an operator"
+	dropped    = engine.GivenUp
 	noReplica  = "its create was dropped"
 	noBody     = "no site has its body"
-	rival      = "retry gives the name to this one"
+	rival      = "either this one gets the name"
 	stillThere = "and the object is still there"
 )
 
@@ -152,7 +152,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 		return
 	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's, and goes with what lies in it
 		w.emptied[emptied{s, row.Resource}] = true
-	case strings.Contains(why, "already that is not a replica"): // a site that was removed has left it, or a lost run had made it
+	case strings.Contains(why, "already, and no shared resource owns that"): // a site that was removed has left it, or a lost run had made it
 		s.App.Lose(k.Name, string(w.here(s, k, row.Resource)))
 	case !ran:
 	case !create || k.Natural():

@@ -113,7 +113,7 @@ func TestNobodyConvergesUnseen(t *testing.T) {
 	must(t, 201)(submit(t.Context(), paris, Image, "POST", "", `{"name":"n"}`, m.Sites...))
 	awaitStates(t, m, "under way", func(s *Site, r engine.ResourceRow) bool {
 		why := r.Sites[nantes.ID].Reason
-		return r.State == engine.StateConverging && strings.HasPrefix(why, "not looked at yet") && (s != nantes || strings.Contains(why, "status 503"))
+		return r.State == engine.StateConverging && strings.HasPrefix(why, "not looked at yet") && (s != nantes || strings.Contains(why, "it answered 503"))
 	})
 	if err := nantes.Restart(); err != nil {
 		t.Fatal(err)

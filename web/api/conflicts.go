@@ -27,6 +27,8 @@ type ConflictDetail struct {
 	Evidence string `json:"evidence"`
 	// Candidates are objects of its site that may be what the create has made, or that may be adopted for it, the likeliest first.
 	Candidates []PossibleObject `json:"candidates"`
+	// Choices say in words what each of the actions comes to, in their order.
+	Choices []shape.Choice `json:"choices"`
 }
 
 // PossibleObject is an object of an application that may be what a create has made.
@@ -129,6 +131,12 @@ func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (e
 // Conflict finds one conflict for the site from, and has its site's application asked what it shows. Local is the object to
 // look at, for one that might be adopted.
 func (a *API) Conflict(ctx context.Context, id string, from engine.SiteID, local string) (ConflictDetail, error) {
+	v, err := a.conflictDetail(ctx, id, from, local)
+	v.Choices = v.Conflict.Choices()
+	return v, err
+}
+
+func (a *API) conflictDetail(ctx context.Context, id string, from engine.SiteID, local string) (ConflictDetail, error) {
 	c, err := a.conflictFor(ctx, id, from)
 	if err != nil {
 		return ConflictDetail{}, err

@@ -156,7 +156,7 @@ func (a *API) Overview(ctx context.Context) (s Summary, sites []shape.Site, err 
 	s.Converged = waiting == 0 && living == resources[engine.StateConverged]
 	s.Sentence = sentence(living, resources, operations)
 	if attention := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain]; s.Decisions > 0 && attention == 0 {
-		s.Sentence = count(s.Decisions, "decision waits", "decisions wait") + " for somebody."
+		s.Sentence = count(s.Decisions, "decision waits", "decisions wait") + " for somebody." + unknownToo(resources)
 	}
 	if s.Elsewhere > 0 {
 		s.Sentence += " " + count(s.Elsewhere, "decision waits", "decisions wait") + " at other sites."
@@ -238,29 +238,43 @@ func worryOf(o shape.Operation) Worry {
 	return w
 }
 
-// sentence says in one sentence whether the sites agree.
+// sentence says whether the sites agree: what is not well, and of how many nobody knows.
 func sentence(living int, resources, operations map[engine.State]int) string {
 	attention := resources[engine.StateConflict] + resources[engine.StateDegraded]
 	settle := operations[engine.StateUncertain]
 	under := resources[engine.StateConverging] + resources[engine.StateDeleting]
+	unknown := resources[engine.StateUnknown]
+	said := ""
 	switch {
 	case attention > 0 && under > 0:
-		return fmt.Sprintf("%s, %s more under way, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(under), shape.InNumbers(living))
+		said = fmt.Sprintf("%s, %s more under way, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(under), shape.InNumbers(living))
 	case attention > 0:
-		return fmt.Sprintf("%s, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(living))
+		said = fmt.Sprintf("%s, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(living))
 	case settle > 0:
-		return fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
+		said = fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
 	case under > 0:
-		return fmt.Sprintf("Converging: %s under way, of %s.", count(under, "resource is", "resources are"), shape.InNumbers(living))
-	case resources[engine.StateUnknown] > 0:
-		return fmt.Sprintf("%s unknown, of %s: not every site that has them has answered since.", count(resources[engine.StateUnknown], "resource is", "resources are"), shape.InNumbers(living))
+		said = fmt.Sprintf("Converging: %s under way, of %s.", count(under, "resource is", "resources are"), shape.InNumbers(living))
+	case unknown > 0:
+		return fmt.Sprintf("%s unknown, of %s: %s", count(unknown, "resource is", "resources are"), shape.InNumbers(living), notSince)
 	case living == 0:
 		return "Nothing is shared between sites yet."
 	case living == 1:
 		return "The one resource is converged."
+	default:
+		return fmt.Sprintf("All %s resources are converged.", shape.InNumbers(living))
 	}
-	return fmt.Sprintf("All %s resources are converged.", shape.InNumbers(living))
+	return said + unknownToo(resources)
 }
+
+// unknownToo says of how many nobody knows beside what is said already; empty: of none.
+func unknownToo(resources map[engine.State]int) string {
+	if resources[engine.StateUnknown] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s unknown: %s", count(resources[engine.StateUnknown], "more is", "more are"), notSince)
+}
+
+const notSince = "not every site that has them has answered since."
 
 func count(n int, one, more string) string {
 	if n == 1 {

@@ -78,6 +78,15 @@ type Conflict struct {
 	Accepted    *Acceptance  `json:"accepted"`
 	Differences []Difference `json:"differences"`
 	NotCompared string       `json:"not_compared"`
+	Evidence    string       `json:"evidence"` // what speaks for the first of the actions; empty: nothing does
+	Choices     []Choice     `json:"choices"`
+}
+
+// Choice says what an action about a conflict comes to.
+type Choice struct {
+	Action  string `json:"action"`
+	Title   string `json:"title"`
+	Follows string `json:"follows"`
 }
 
 // Acceptance is what somebody has decided about a conflict.

@@ -116,12 +116,6 @@ func keepWords(g cause, site string) string {
 	return "Everyone shows what " + site + " shows"
 }
 
-// plainly is a reason without the names that decisions have on the command line: here each has a button.
-func plainly(reason string) string {
-	before, _, _ := strings.Cut(reason, ": retry gives")
-	return before
-}
-
 // Headline says what has happened in one sentence.
 func (g cause) Headline() string {
 	what := g.Kind + " " + titleOf(g.Items[0])

@@ -46,7 +46,7 @@ func TestEachSiteTellsItsAttempts(t *testing.T) {
 	address := serve(t, site)
 	const path = "/operations/019aa3f0-8c22-7e53-9c70-22c3d4e5f607"
 	_, body := ask(t, "GET", address+path, nil)
-	own := []string{"no answer</strong> connection refused", "503</strong> status 503: starting", "259.0 MiB of 700.0 MiB (37 %)", `<progress max="734003200" value="271581184"`}
+	own := []string{"It cannot be reached (connection refused)", "It answered &#34;starting&#34; (503 Service Unavailable)", "259.0 MiB of 700.0 MiB (37 %)", `<progress max="734003200" value="271581184"`}
 	for _, want := range append(own, "Each attempt, and when it goes on, only toulouse knows.", `href="`+path+`?site=toulouse"`) {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, mainOf(body))

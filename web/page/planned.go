@@ -109,7 +109,7 @@ func (p *Page) planOne(ctx context.Context, m planned, id, remote string) (plann
 
 // answered is what happens at the site of a conflict.
 func answered(d api.ConflictDetail, action string) siteChange {
-	c := siteChange{Site: d.Site, Says: decisionOf(d.Conflict, action).Follows}
+	c := siteChange{Site: d.Site, Says: d.Conflict.Choice(action).Follows}
 	if action == string(engine.ActionRetry) {
 		for _, f := range d.Differences {
 			c.Fields = append(c.Fields, fieldChange{f.Path, valueOr(f.Here), valueOr(f.Wanted)})
@@ -160,7 +160,7 @@ func (m planned) Headline() string {
 		return "None of them waits for a decision any more."
 	}
 	if m.Action != string(engine.ActionKeep) {
-		return decisionOf(m.Items[0].Conflict, m.Action).Follows
+		return m.Items[0].Conflict.Choice(m.Action).Follows
 	}
 	sites, values := map[string]bool{}, map[string]bool{}
 	for _, i := range m.Items {

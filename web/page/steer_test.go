@@ -103,7 +103,7 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	address := serve(t, site)
 	_, body := ask(t, "GET", address+"/sites/paris", nil)
 	for _, want := range []string{"5 deletions came in while it was away, more than it carries out unasked: 2 have run", "and 3 wait",
-		"ann at nantes deleted 5 while paris was away: 2 have run, 3 wait", "gone-2", "old-3", "Bring back what is chosen", "Delete what is chosen at paris", "take it away", "networks refuses connections", "Try now"} {
+		"ann at nantes deleted 5 while paris was away: 2 have run, 3 wait", "gone-2", "old-3", "Bring back what is chosen", "Delete what is chosen at paris", "take it away", "it cannot be reached (connection refused)", "Try now"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, mainOf(body))
 		}
@@ -111,7 +111,7 @@ func TestASiteShowsWhatItIsAboutToDo(t *testing.T) {
 	if resp, _ := ask(t, "POST", address+"/sites/paris/resume", url.Values{"service": {"networks"}}); resp.StatusCode != 303 || resp.Header.Get("Location") != "/sites/paris" {
 		t.Errorf("resume: %d", resp.StatusCode)
 	}
-	if _, body := ask(t, "GET", address+"/sites/paris", nil); strings.Contains(body, "networks refuses connections") {
+	if _, body := ask(t, "GET", address+"/sites/paris", nil); strings.Contains(body, "it cannot be reached (connection refused)") {
 		t.Error("the queue fails still")
 	}
 	if resp, body := ask(t, "POST", address+"/sites/paris/resume", url.Values{"service": {"nope"}}); resp.StatusCode != 422 || !strings.Contains(body, "no service") {

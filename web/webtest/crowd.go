@@ -40,7 +40,7 @@ func (s *Site) Crowd(sites, resources int) {
 		}
 		if state == engine.StateConflict {
 			s.AddConflict(engine.Conflict{ID: engine.ConflictID(fmt.Sprintf("%016x", 0xc0de0000+i)), Kind: engine.ConflictRefused, Resource: id, Service: "images", KindName: "image",
-				Site: Nantes, Status: 422, Type: engine.TypeMerge, Since: now.Add(-time.Minute), Reason: "merge refused: quota of 50 GiB exceeded",
+				Site: Nantes, Status: 422, Type: engine.TypeMerge, Since: now.Add(-time.Minute), Reason: `the application refused this change: it answered "quota of 50 GiB exceeded" (422 Unprocessable Entity)`,
 				Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}})
 		}
 		s.AddResource(engine.ResourceRow{ID: id, Label: label, Service: "images", Kind: "image",

@@ -96,14 +96,14 @@ func (s *Site) fill(start time.Time) {
 func (s *Site) worries(start time.Time) {
 	s.AddResource(engine.ResourceRow{
 		ID: "web-frontend", Service: "servers", Kind: "server", Collaboration: "replication", Local: "srv-12", State: engine.StateDegraded,
-		Reason: "nantes refused the change of its flavour (422): quota of 8 CPUs exceeded", CreatedAt: start.Add(-50 * time.Minute), UpdatedAt: start.Add(-9 * time.Minute),
+		Reason: `nantes: the application refused this change: it answered "quota of 8 CPUs exceeded" (422 Unprocessable Entity)`, CreatedAt: start.Add(-50 * time.Minute), UpdatedAt: start.Add(-9 * time.Minute),
 		Relations: []engine.Relation{
 			{Target: engine.Target{Service: "images", Kind: "image", ID: "alpine-300"}, At: "/image", Type: engine.RelationRequirement},
 			{Target: engine.Target{Service: "networks", Kind: "network", ID: "backbone"}, At: "/network", Type: engine.RelationReliance},
 		},
 		Sites: map[engine.SiteID]engine.ReplicaStatus{
 			s.self: {Local: "srv-12", State: engine.StateConverged, Applied: 3}, Toulouse: {Local: "srv-3", State: engine.StateConverged, Applied: 3},
-			Nantes: {Local: "srv-5", State: engine.StateDegraded, Applied: 2, Reason: "rejected: quota of 8 CPUs exceeded"},
+			Nantes: {Local: "srv-5", State: engine.StateDegraded, Applied: 2, Reason: `the application refused this change: it answered "quota of 8 CPUs exceeded" (422 Unprocessable Entity)`},
 		},
 	})
 	s.AddResource(engine.ResourceRow{
@@ -123,7 +123,7 @@ func (s *Site) worries(start time.Time) {
 		Sites: map[engine.SiteID]engine.OperationStatus{
 			s.self:   {State: engine.StateApplied, Status: 200, At: start.Add(-9*time.Minute + 14*time.Millisecond), Attempts: 1},
 			Toulouse: {State: engine.StateApplied, Status: 200, At: start.Add(-9*time.Minute + 61*time.Millisecond), Attempts: 1},
-			Nantes:   {State: engine.StateRejected, Status: 422, At: start.Add(-9*time.Minute + 39*time.Millisecond), Attempts: 1, Error: "quota of 8 CPUs exceeded"},
+			Nantes:   {State: engine.StateRejected, Status: 422, At: start.Add(-9*time.Minute + 39*time.Millisecond), Attempts: 1, Error: `it answered "quota of 8 CPUs exceeded" (422 Unprocessable Entity)`},
 			Rennes:   {State: engine.StatePending, Attempts: 0},
 		},
 	})
@@ -132,7 +132,7 @@ func (s *Site) worries(start time.Time) {
 		Scope: "{servers: paris & nantes & toulouse}", Origin: Nantes, User: "", IssuedAt: start.Add(-90 * time.Second), State: engine.StateUncertain,
 		Sites: map[engine.SiteID]engine.OperationStatus{
 			Nantes:   {State: engine.StateApplied, Status: 202, At: start.Add(-90*time.Second + 9*time.Millisecond), Attempts: 1},
-			s.self:   {State: engine.StateUncertain, At: start.Add(-90*time.Second + 5*time.Second), Attempts: 1, Error: "the application did not answer within 5 s"},
+			s.self:   {State: engine.StateUncertain, At: start.Add(-90*time.Second + 5*time.Second), Attempts: 1, Error: "it did not answer in time"},
 			Toulouse: {State: engine.StateSuperseded, At: start.Add(-90*time.Second + 40*time.Millisecond)},
 		},
 	})
@@ -142,7 +142,7 @@ func (s *Site) worries(start time.Time) {
 		Sites: map[engine.SiteID]engine.OperationStatus{
 			Nantes: {State: engine.StateApplied, Status: 204, At: start.Add(-69 * time.Second), Attempts: 1},
 			s.self: {State: engine.StatePending, At: start.Add(-3 * time.Second), Attempts: 2, Fetched: 259 << 20, Error: "fetching its body from nantes: 37 % of 700.0 MiB", Tries: []engine.Attempt{
-				{At: start.Add(-40 * time.Second), Error: "connection refused"}, {At: start.Add(-20 * time.Second), Status: 503, Error: "status 503: starting"}}},
+				{At: start.Add(-40 * time.Second), Error: "it cannot be reached (connection refused)"}, {At: start.Add(-20 * time.Second), Status: 503, Error: `it answered "starting" (503 Service Unavailable)`}}},
 			Toulouse: {State: engine.StatePending},
 		},
 	})
@@ -169,11 +169,11 @@ func (s *Site) disagree(start time.Time) {
 			Type: engine.TypeCreate, Since: start.Add(-2 * time.Hour), Blocks: true,
 			Reason: "another network has the name backbone at toulouse: it was created there earlier, during a cut", Actions: []engine.Action{engine.ActionRetry, engine.ActionAdopt, engine.ActionDrop}},
 		{ID: "8c02e91b44d6a3f0", Kind: engine.ConflictRefused, Resource: "web-frontend", Service: "servers", KindName: "server", Site: Nantes, Status: 422,
-			Operation: "019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", Type: engine.TypeMerge, Since: start.Add(-9 * time.Minute), Reason: "merge refused: quota of 8 CPUs exceeded",
+			Operation: "019aa3f0-6a00-7c31-9a5e-00a1b2c3d4e5", Type: engine.TypeMerge, Since: start.Add(-9 * time.Minute), Reason: `the application refused this change: it answered "quota of 8 CPUs exceeded" (422 Unprocessable Entity)`,
 			Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}},
 		{ID: "e7130ba95c2f4d18", Kind: engine.ConflictUncertain, Resource: "web-frontend", Service: "servers", KindName: "server", Site: s.self, Blocks: true,
 			Operation: "019aa3f0-7b11-7d42-8b6f-11b2c3d4e5f6", Type: engine.TypeAction, Since: start.Add(-85 * time.Second),
-			Reason: "it is not known whether start ran: the application did not answer within 5 s", Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}},
+			Reason: "nobody knows whether the action start ran: it did not answer in time", Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop}},
 	} {
 		s.AddConflict(c)
 	}
@@ -209,7 +209,7 @@ func (s *Site) steered(start time.Time) {
 		s.deleted(id, engine.ResourceID(fmt.Sprintf("gone-%d", i+1)), start, engine.StateApplied)
 		s.ran = append(s.ran, id)
 	}
-	s.queues["networks"] = engine.QueueStatus{State: engine.QueueFailing, Since: start.Add(-3 * time.Minute), Reason: "networks refuses connections", Waiting: 3, Next: start.Add(20 * time.Second)}
+	s.queues["networks"] = engine.QueueStatus{State: engine.QueueFailing, Since: start.Add(-3 * time.Minute), Reason: "it cannot be reached (connection refused)", Waiting: 3, Next: start.Add(20 * time.Second)}
 }
 
 // deleted adds a deletion that ann has asked for at nantes while paris was away.

@@ -232,8 +232,8 @@ func (p peers) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p peers) operation(w http.ResponseWriter, r *http.Request) {
 	now := p.site.now()
 	next := now.Add(8 * time.Second)
-	at := shape.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: "status 503: starting", Tries: []shape.Attempt{
-		{At: now.Add(-30 * time.Second), Error: "connection refused"}, {At: now.Add(-4 * time.Second), Status: 503, Error: "status 503: starting"}}}
+	at := shape.Outcome{State: "pending", Status: 503, At: now.Add(-4 * time.Second), Attempts: 12, Error: `it answered "starting" (503 Service Unavailable)`, Tries: []shape.Attempt{
+		{At: now.Add(-30 * time.Second), Error: "it cannot be reached (connection refused)"}, {At: now.Add(-4 * time.Second), Status: 503, Error: `it answered "starting" (503 Service Unavailable)`}}}
 	_ = json.NewEncoder(w).Encode(api.OperationDetail{NextTry: &next, Children: []string{}, Actions: []engine.Action{}, WaitsAt: []string{}, Operation: shape.Operation{ID: r.PathValue("id"), Type: "merge", State: "pending",
 		Parents: []string{}, Sites: map[string]shape.Outcome{string(p.site.nameOf(engine.SiteID(r.FormValue("site")))): at}}})
 }
