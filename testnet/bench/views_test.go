@@ -22,7 +22,7 @@ const (
 	manyConflicts  = 200
 )
 
-// BenchmarkViews measures each view over a store on disk with thousands of resources: the mean, and p50 and p99 in milliseconds.
+// BenchmarkViews measures each view over a store on disk with thousands of resources: the mean, p50 and p99 in milliseconds, and how large it is.
 func BenchmarkViews(b *testing.B) {
 	server, resource, operation := crowded(b)
 	for _, v := range []struct{ name, path string }{
@@ -44,6 +44,7 @@ func BenchmarkViews(b *testing.B) {
 	} {
 		b.Run(v.name, func(b *testing.B) {
 			var took []time.Duration
+			size := 0
 			for b.Loop() {
 				r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8700"+v.path, nil)
 				r.Header.Set("Accept", "text/html")
@@ -51,11 +52,13 @@ func BenchmarkViews(b *testing.B) {
 				begin := time.Now()
 				server.ServeHTTP(w, r)
 				took = append(took, time.Since(begin))
+				size = w.Body.Len()
 				if w.Code != http.StatusOK {
 					b.Fatalf("%s: %d %s", v.path, w.Code, w.Body)
 				}
 			}
 			slices.Sort(took)
+			b.ReportMetric(float64(size)/1024, "KiB")
 			for _, p := range []int{50, 99} {
 				b.ReportMetric(float64(took[(len(took)-1)*p/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", p))
 			}
