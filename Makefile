@@ -51,6 +51,7 @@ test-openstack: ## what OpenStack's own services do behind agents, unmodified; i
 	go test -tags openstack,nova -count 1 -timeout 60m ./testnet/openstack $(ARGS)
 
 test-openapi: ## lint the description of the REST API, and make a client in TypeScript of it; needs node, installs its tools from npm
+	@.ci/deps npm
 	npm ci --ignore-scripts --no-audit --no-fund --prefix testnet/openapi/npm
 	go test -tags npm -count 1 ./testnet/openapi $(ARGS)
 
