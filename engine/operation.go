@@ -24,29 +24,6 @@ const (
 	TypeContent Type = "content"
 )
 
-// Noun is how people call an operation of the type, at the end of a sentence.
-func (t Type) Noun() string {
-	switch t {
-	case TypeCreate:
-		return "creation"
-	case TypeDelete:
-		return "deletion"
-	case TypeAction:
-		return "action"
-	case TypePlace:
-		return "change of where it lives"
-	}
-	return "change"
-}
-
-// Told names an operation of the type that has a path, at the end of a sentence: an action by the last word of that.
-func (t Type) Told(path string) string {
-	if name := path[strings.LastIndexByte(path, '/')+1:]; t == TypeAction && name != "" && name != "{id}" {
-		return "the action " + name
-	}
-	return "this " + t.Noun()
-}
-
 const (
 	// MaxOperations is how many operations that no checkpoint stands for a resource takes from this site. From others it
 	// takes twice as many, since several sites may come near the bound at once.

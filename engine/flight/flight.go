@@ -108,7 +108,7 @@ func (f *Flight) Open() bool { return f != nil && f.Stage != Declared }
 
 // Question says what a person is asked about it.
 func (f *Flight) Question() string {
-	return fmt.Sprintf("nobody knows whether %s ran: %s", f.Operation.Type.Told(f.Operation.Path), f.Why)
+	return fmt.Sprintf("nobody knows whether %s ran: %s", plan.Told(f.Operation.Type, f.Operation.Path), f.Why)
 }
 
 // Unanswered says that nobody is asked about it yet.

@@ -88,7 +88,7 @@ func (e *errand) operation(self engine.SiteID) *engine.Operation {
 
 // question says what a person is asked about it.
 func (e *errand) question() string {
-	return fmt.Sprintf("nobody knows whether %s ran: %s", e.Request.Type.Told(e.Request.Path), e.Why)
+	return fmt.Sprintf("nobody knows whether %s ran: %s", plan.Told(e.Request.Type, e.Request.Path), e.Why)
 }
 
 // errandOf is the errand that a request is at this site.

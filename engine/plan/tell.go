@@ -25,6 +25,29 @@ const (
 	lookedBytes = 64 << 10
 )
 
+// Noun is how people call an operation of a type.
+func Noun(t engine.Type) string {
+	switch t {
+	case engine.TypeCreate:
+		return "creation"
+	case engine.TypeDelete:
+		return "deletion"
+	case engine.TypeAction:
+		return "action"
+	case engine.TypePlace:
+		return "change of where it lives"
+	}
+	return "change"
+}
+
+// Told names an operation of a type that has a path, within a sentence: an action by the last word of that.
+func Told(t engine.Type, path string) string {
+	if name := path[strings.LastIndexByte(path, '/')+1:]; t == engine.TypeAction && name != "" && name != "{id}" {
+		return "the action " + name
+	}
+	return "this " + Noun(t)
+}
+
 // Tell says in words and in one line what came of a request, as the end of a sentence about the application: what it has answered, or why there
 // is no answer.
 func Tell(r engine.Reply, err error) string {

@@ -277,7 +277,7 @@ func folded(c *engine.Conflict) (actions []engine.Action) {
 
 // Explain says in words what became of an operation.
 func Explain(o *engine.Operation, out engine.Outcome) string {
-	what := o.Type.Told(o.Path)
+	what := plan.Told(o.Type, o.Path)
 	switch {
 	case out.Cause != "":
 		return out.Error
