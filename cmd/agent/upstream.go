@@ -45,7 +45,7 @@ func NewClient(cfg Config, catalog *glue.Catalog, log *slog.Logger) (*glue.Clien
 			u.Headers = slices.Concat(u.Headers, openstack.Headers)
 			if address := cfg.Services[name].Keystone; address != "" {
 				if u.Impersonator, err = keystone(address, u, cfg.Services[name].UpstreamTLS, log); err != nil {
-					return nil, fmt.Errorf("Keystone of service %s: %w", name, err)
+					return nil, fmt.Errorf("the Keystone of service %s: %w", name, err)
 				}
 			}
 		}
