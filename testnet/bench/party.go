@@ -149,12 +149,11 @@ func (p *party) acquaint(ctx context.Context) error {
 }
 
 func (p *party) close() error {
-	var errs []error
-	for _, g := range p.guests {
+	p.stop()
+	errs := []error{p.running.Wait()}
+	for _, g := range p.guests { // none is sent any more
 		g.wire.letters.Wait()
 	}
-	p.stop()
-	errs = append(errs, p.running.Wait())
 	for _, g := range p.guests {
 		errs = append(errs, g.store.Close())
 	}
