@@ -32,7 +32,10 @@ func (r *Replica) heard(in *Heard) {
 	if news.Behind {
 		r.fallBehind(false)
 	}
-	r.out.Contents = len(r.env.Contained(r.Kind)) > 0 && slices.ContainsFunc(in.Changes, func(c *engine.Change) bool { return c.Author() == r.Self }) // as its lost run told
+	ofLost := func(c *engine.Change) bool { return c.Author() == r.Self }
+	if len(r.env.Contained(r.Kind)) > 0 && slices.ContainsFunc(in.Changes, ofLost) { // its lost run may have told of what its part does not hold
+		r.out.Contents = true
+	}
 	r.out.Missing, r.out.Refused, r.out.Pass, r.out.Forked, r.out.Checkpoint = news.Missing, news.Refused, news.Pass, news.Forked, news.Checkpoint
 	r.out.Fetch = append(r.out.Fetch, news.Fetch...)
 }

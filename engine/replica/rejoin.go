@@ -311,8 +311,10 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}
+	// What has run and others have heard of is open no more. Where no document tells of it any more, its row does.
 	if f := r.Own; f != nil && (r.History.Get(f.Operation.ID) != nil || f.Creates && !r.Kind.Natural() && r.History.Base() != nil) {
-		if r.Own = nil; r.History.Get(f.Operation.ID) == nil { // it has run, and others have heard of it
+		r.Own = nil
+		if r.History.Get(f.Operation.ID) == nil {
 			r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, engine.OperationStatus{State: engine.StateApplied, At: r.env.Now(), Attempts: f.Attempt}))
 		}
 	}
