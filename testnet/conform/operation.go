@@ -1,10 +1,12 @@
 package conform
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -222,7 +224,20 @@ func remake(ctx context.Context, r *run, s *site, o *object) (answer, *object, e
 			body.Text = set(body.Text, o.kind.ID.At, own)
 		}
 	}
-	return r.create(ctx, o.kind, s, o.name, body)
+	return r.createAgain(ctx, o.kind, s, o.name, body)
+}
+
+// createAgain creates what was just deleted. An agent that has waited ten seconds for the application answers 409 "deleting", whatever form
+// the application's own errors have; whoever asks is to ask again in a moment, as docs/problems.md tells.
+func (r *run) createAgain(ctx context.Context, k *engine.Kind, s *site, name string, body Body) (a answer, made *object, err error) {
+	late := within(ctx, r.Patience, "what was deleted is gone", func() error {
+		a, made, err = r.create(ctx, k, s, name, body)
+		if err == nil && a.status == http.StatusConflict && bytes.Contains(a.body, []byte(`deleting`)) {
+			return errors.New(a.excerpt())
+		}
+		return nil
+	})
+	return a, made, cmp.Or(err, late)
 }
 
 // named is an operation that the catalog names.

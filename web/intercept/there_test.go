@@ -130,8 +130,9 @@ func TestInvariantTheDoorReadsElsewhereAsTheHandlerDoes(t *testing.T) {
 	one := func(of ...string) string { return of[rand.IntN(len(of))] }
 	fields := []string{"Accept: */*", "Authorization: Bearer a", "Cookie: a=b", "If-None-Match: \"x\"", "Range: bytes=0-1", "User-Agent: t", "X-Own: v", "X-Forwarded-For: 10.0.0.1", "Forwarded: for=1",
 		"X-Real-Ip: 1.1.1.1", "Skerry-Via: QmLyon", "Skerry-Placement: QmLyon", "Skerry-Force: relied-on", "Baggage: a=b", "X-Forwarded-Prefix: /a", "Authorization: Basic dTpw", "Keep-Alive: 5", "Proxy-Authorization: Basic x"}
-	plain := 0
-	for i := range 600 {
+	asked, plain := 0, 0
+	for i := 0; i < 600 || plain < 100 && i < 3000; i++ { // what is drawn is plain one time in five or six
+		asked++
 		var lines strings.Builder
 		for range rand.IntN(5) {
 			if f := one(fields...); !strings.Contains(lines.String(), strings.SplitN(f, ":", 2)[0]+":") {
@@ -190,7 +191,7 @@ func TestInvariantTheDoorReadsElsewhereAsTheHandlerDoes(t *testing.T) {
 		}
 	}
 	if plain < 100 {
-		t.Errorf("%d of 600 requests passed two doors", plain)
+		t.Errorf("%d of %d requests passed two doors", plain, asked)
 	}
 	// Of a site that is cut off clients are told as ever.
 	s.cut(nantes)
