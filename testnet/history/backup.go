@@ -107,7 +107,6 @@ func (w *play) leaveUntold(s *site) {
 		}
 		if e.Times > 0 && !slices.ContainsFunc(w.sites, ran) {
 			s.untold[key] = e.Times
-			s.orphans[string(e.Kind)+" "+e.Local] = true
 		}
 	}
 }
@@ -125,7 +124,6 @@ func (w *play) noteAlone(s *site) {
 			met := s.Proc.Met[other.ID] // what it met at this moment it may have heard after it had sent this
 			if _, err := other.Disk.Recalled(engine.OperationID(id)); err == nil && other != s && (met.IsZero() || met.Equal(w.Now)) {
 				s.untold[c.Key] = e.Times
-				s.orphans[string(e.Kind)+" "+e.Local] = true
 			}
 		}
 	}
@@ -147,7 +145,12 @@ func (w *play) orphan(s *site, k *engine.Kind, id string) bool {
 	if in, _, inside := strings.Cut(id, "/"); inside && w.orphan(s, w.Kind(crate), in) {
 		return true
 	}
-	return s.orphans[string(k.Name)+" "+id] || w.lostMade(s, k, id)
+	for key := range s.untold {
+		if e := s.App.Effects[key]; e != nil && e.Kind == k.Name && e.Local != "" && slices.Contains(e.Runs, id) {
+			return true
+		}
+	}
+	return w.lostMade(s, k, id)
 }
 
 // lostMade reports whether only an operation that is lost had made an object.

@@ -311,10 +311,10 @@ func (w *play) other(s *site, res *resource, id string) bool {
 	return err == nil && string(row.ID) != res.id
 }
 
-// madeAnother reports whether a request has created another resource than the one that clients know by that name: its client was told that nothing
-// had happened, and has asked for that one meanwhile.
-func (w *play) madeAnother(q *request) bool {
-	return q.resource.revived && q.kind == "create" && slices.ContainsFunc(w.sites, func(s *site) bool {
+// ofAnother reports whether a request is one of another resource than the one that clients know by that name: what has created one of the two was done
+// after its client had been told that nothing had happened, and had asked for the other one.
+func (w *play) ofAnother(q *request) bool {
+	return q.resource.revived && slices.ContainsFunc(w.sites, func(s *site) bool {
 		row, err := s.Disk.Recalled(q.operation)
 		return err == nil && row.Document != "" && string(row.Resource) != q.resource.id
 	})
@@ -485,7 +485,7 @@ func (c *checker) checkCount(res *resource, shown []string) {
 	left := map[int]bool{0: true}
 	counted := map[engine.OperationID]bool{}
 	for _, q := range c.w.requests {
-		if q.resource != res || q.first != nil && (q.operation == "" || counted[q.operation]) {
+		if q.resource != res || q.first != nil && (q.operation == "" || counted[q.operation]) || c.yielded(q.operation) {
 			continue
 		}
 		counted[q.operation] = true
@@ -542,7 +542,7 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 		}
 	}
 	for _, q := range c.w.requests {
-		if q.resource != res || !q.acknowledged() || c.w.isLost(q.operation) || c.yielded(q.operation) || c.w.madeAnother(q) {
+		if q.resource != res || !q.acknowledged() || c.w.isLost(q.operation) || c.yielded(q.operation) || c.w.ofAnother(q) {
 			continue
 		}
 		if q.kind == "create" && deletes == 0 && len(shown) == 0 && q.status != 202 {

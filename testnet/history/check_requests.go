@@ -36,7 +36,7 @@ func (c *checker) checkRequest(q *request) {
 	for _, s := range q.resource.placement {
 		row, err := s.Disk.Recalled(q.operation)
 		switch {
-		case err != nil && (c.livesApart(s, q) || c.yielded(q.operation)):
+		case err != nil && (c.livesApart(s, q) || c.yielded(q.operation) || c.w.madeAlone(s, q)):
 			continue
 		case err != nil && (q.resource.moved || s.restored) && c.beganLate(s, q):
 			continue
@@ -75,6 +75,13 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
+}
+
+// madeAlone reports whether the site that a client has asked was set back, and has made a resource of its own of what its lost run had made, before it
+// was told what that was: what is done to that one concerns no other site.
+func (w *play) madeAlone(s *site, q *request) bool {
+	row, err := q.at.Disk.Recalled(q.operation)
+	return err == nil && q.at.restored && s != q.at && row.Document != "" && len(row.Sites) == 1
 }
 
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later

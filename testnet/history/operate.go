@@ -105,8 +105,8 @@ func (w *play) dropNames(s *site, p *world.Process) {
 
 // Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
 // of what people drop, with the reason behind it; of what builds on a create that was dropped; and of large bytes that an object
-// which was made anew lacks, since nobody has them any more; of a create whose name has an object that is another resource's; and of a
-// deletion that an application has accepted and not done.
+// which was made anew lacks, since nobody has them any more; of a create whose name has an object that is another resource's; of a
+// deletion that an application has accepted and not done; and of one that found nothing, after which it shows something.
 const (
 	cannotMake = "cannot be made anew"
 	dropped    = engine.GivenUp
@@ -114,6 +114,7 @@ const (
 	noBody     = "no site has its body"
 	rival      = "either this one gets the name"
 	stillThere = "and the object is still there"
+	mayBeOther = "somebody has to say whether that is to go"
 )
 
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
@@ -144,6 +145,8 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 			return
 		}
 		what, settle = "drop ", drop
+	case refused && row.Type == engine.TypeDelete && ran && w.settling && strings.HasSuffix(why, mayBeOther): // what is there came after it
+		what, settle = "done ", done
 	case refused && row.Type == engine.TypeDelete && (w.inTheWay(s, row) || w.settling && strings.HasSuffix(why, stillThere)):
 	case refused && !create:
 		return

@@ -111,7 +111,6 @@ type site struct {
 	forgotten map[engine.OperationID]bool // what it knew before it was set back
 	questions map[engine.ConflictID]bool  // that it has asked because of that
 	untold    map[string]int              // how often requests of a key had run that nobody knew of then
-	orphans   map[string]bool             // objects that these had made
 }
 
 // resource is one that clients know of. Tag tells its objects apart at every site.
@@ -227,7 +226,7 @@ func (w *play) draw() error {
 	for i, s := range w.World.Sites {
 		s.Skew = skews[i]
 		w.sites = append(w.sites, &site{Site: s, forgotten: map[engine.OperationID]bool{}, questions: map[engine.ConflictID]bool{},
-			untold: map[string]int{}, orphans: map[string]bool{}})
+			untold: map[string]int{}})
 		w.noteAlone(w.sites[i])
 	}
 	for i := range w.knobs.resources {

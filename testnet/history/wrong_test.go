@@ -123,6 +123,16 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"a resource that had been left to one site never joined anew there": {74007369, 1, 0,
 			"1-7,9-12,16-18,20-31,34,36,38,40,42,44-50,52,54-63,66-67,70-76,78-82,84,86,88-90,92-94,96-112,114-119,121-122,124-125,127-130,132-133"},
 		"what lies in a container that went with a disk waited for it for ever": {74010708, 1, 0, ""},
+		"what a client had done to what its site had made of a lost run's object was looked for at other sites": {93001166, 1, 0,
+			"2-7,9,11-31,33,37,40,42-47,49,51-59,61-71,74-113"},
+		"a person who may find another object of the name was asked about it, and nobody decided": {93009551, 1, 0,
+			"1-23,25-29,31-32,34-36,39,41,43,45-62,64,67-68,70-83,87,89-91,94-96,99-115,117-119,121-132,134-141"},
+		"what a lost run had made was nobody's, since another had made it before that": {78000284, 1, 0,
+			"1-7,9-12,14-23,26,28-30,32-36,38,40,42-55,57-58,60,62-64,66,69-99,101-106,110-115,117-122,125,127-128,130-132,134-143"},
+		"what was added to what has lost its name was counted": {92002900, 1, 0,
+			"1-6,8-15,17-21,23-40,43-54,56-58,61,64-68,70-80,82-85,87-112,114-121,123-141"},
+		"what was done to one of two resources of a client was looked for in the other one": {880056361, 1, 0,
+			"1-19,21,23-28,30,33,35,37-39,41-46,48-49,51-52,54-55,57-58,61,63-64,67,69-70,72-75,79-102,105-106,108-113"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
