@@ -7,7 +7,7 @@ import (
 )
 
 // decodes finds where a file reads a form that something is made of: CBOR, JSON, YAML, base64, lengths before bytes, archives.
-var decodes = regexp.MustCompile(`json\.(Unmarshal|NewDecoder)\(|engine\.Decode\(|\bDecode\(b, |[^.\w]decode\(b, |\.DecodeString\(|binary\.(Read)?Uvarint\(|tar\.NewReader\(|strictyaml\.Parse\(|yaml\.(Unmarshal|Load)\(`)
+var decodes = regexp.MustCompile(`json\.(Unmarshal|NewDecoder)\(|engine\.Decode\(|\bDecode\(b, |[^.\w]decode\(b, |\.DecodeString\(|binary\.(Read)?Uvarint\(|io\.ReadFull\(|tar\.NewReader\(|strictyaml\.Parse\(|yaml\.(Unmarshal|Load)\(`)
 
 // decoders are all files that decode, each with the fuzz targets that send it anything, or with the reason why there is none.
 var decoders = map[string]string{
@@ -16,6 +16,7 @@ var decoders = map[string]string{
 	"cmd/agent/discover.go":           "this site's own disk",
 	"cmd/skerry/debug.go":             "its user's own agent",
 	"cmd/skerry/events.go":            "its user's own agent",
+	"cmd/skerry/exec_tls.go":          "its user's own proxy",
 	"cmd/skerry/open.go":              "its user's own agent",
 	"cmd/skerry/placements.go":        "its user's own file",
 	"crdt/about.go":                   "FuzzAbout",
@@ -62,9 +63,12 @@ var decoders = map[string]string{
 	"glue/span.go":                    "FuzzTranslate",
 	"glue/strictyaml/document.go":     "FuzzParse",
 	"glue/visibility.go":              "FuzzOwners",
+	"p2p/blob.go":                     "FuzzBlob",
 	"p2p/frame.go":                    "FuzzFrame FuzzLetters FuzzMessage",
+	"p2p/lane.go":                     "FuzzLane",
 	"p2p/letter.go":                   "FuzzLetters",
 	"p2p/message.go":                  "FuzzMessage",
+	"p2p/ping.go":                     "FuzzPong",
 	"p2p/token.go":                    "FuzzToken",
 	"storage/backup/restore.go":       "FuzzRestore",
 	"storage/columns.go":              "this site's own disk",

@@ -12,10 +12,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	below "github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -343,115 +340,4 @@ func newLaneNoise(cfg Config) (*noise.SessionTransport, error) {
 		return nil, err
 	}
 	return t.WithSessionOptions(noise.Prologue([]byte(laneHello)))
-}
-
-// laneDoor is where lanes come in: beside libp2p's connections, on the listeners of TCP.
-type laneDoor struct {
-	mu   sync.Mutex
-	take func(net.Conn) // nil: none is taken; guarded by mu
-}
-
-func (d *laneDoor) open(take func(net.Conn)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.take = take
-}
-
-func (d *laneDoor) enter(c net.Conn) {
-	d.mu.Lock()
-	take := d.take
-	d.mu.Unlock()
-	if take == nil {
-		c.Close()
-		return
-	}
-	take(c)
-}
-
-// tcpBeside is libp2p's TCP, which leaves lanes to a laneDoor. It implements transport.Transport.
-type tcpBeside struct {
-	*tcp.TcpTransport
-	upgrader below.Upgrader
-	door     *laneDoor
-}
-
-// newTCP returns what makes it, as libp2p.Transport takes it. Two sites that dial each other at once from their listening ports may never connect
-// over TCP, so that no port is used twice.
-func newTCP(door *laneDoor) func(below.Upgrader, network.ResourceManager, *tcpreuse.ConnMgr) (*tcpBeside, error) {
-	return func(u below.Upgrader, m network.ResourceManager, shared *tcpreuse.ConnMgr) (*tcpBeside, error) {
-		t, err := tcp.NewTCPTransport(u, m, shared, tcp.DisableReuseport())
-		return &tcpBeside{t, u, door}, err
-	}
-}
-
-// Listen implements transport.Transport.
-func (t *tcpBeside) Listen(at multiaddr.Multiaddr) (below.Listener, error) {
-	l, err := manet.Listen(at)
-	if err != nil {
-		return nil, err
-	}
-	s := &sorted{GatedMaListener: t.upgrader.GateMaListener(l), door: t.door, others: make(chan accepted), closed: make(chan struct{})}
-	go s.sort()
-	return t.upgrader.UpgradeGatedMaListener(t, s), nil
-}
-
-// sorted is a listener without the lanes among what comes in.
-type sorted struct {
-	below.GatedMaListener
-	door   *laneDoor
-	others chan accepted
-	closed chan struct{} // once nothing comes any more
-	err    error         // why; written before closed
-}
-
-type accepted struct {
-	conn  manet.Conn
-	scope network.ConnManagementScope
-}
-
-func (s *sorted) sort() {
-	for {
-		c, scope, err := s.GatedMaListener.Accept()
-		if err != nil {
-			s.err = err
-			close(s.closed)
-			return
-		}
-		if t, ok := c.(interface {
-			SetLinger(int) error
-			SetKeepAlive(bool) error
-		}); ok { // as libp2p has its own
-			_ = t.SetLinger(0)
-			_ = t.SetKeepAlive(true)
-		}
-		go s.one(accepted{c, scope})
-	}
-}
-
-// one finds out what a connection is. Those that say nothing are libp2p's, which bounds them.
-func (s *sorted) one(a accepted) {
-	_ = a.conn.SetReadDeadline(time.Now().Add(laneTime))
-	first, err := peek(a.conn)
-	_ = a.conn.SetReadDeadline(time.Time{})
-	if err == nil && first == laneHello[0] {
-		s.door.enter(a.conn)
-		a.scope.Done() // it is counted with those of its site now
-		return
-	}
-	select {
-	case s.others <- a:
-	case <-s.closed:
-		a.conn.Close()
-		a.scope.Done()
-	}
-}
-
-// Accept implements transport.GatedMaListener.
-func (s *sorted) Accept() (manet.Conn, network.ConnManagementScope, error) {
-	select {
-	case a := <-s.others:
-		return a.conn, a.scope, nil
-	case <-s.closed:
-		return nil, nil, s.err
-	}
 }
