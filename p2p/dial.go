@@ -70,7 +70,11 @@ func (l *link) connect(ctx context.Context) {
 	for ctx.Err() == nil {
 		begin := time.Now()
 		if l.connectedness() {
+			by := l.through()
 			answered := l.watch(ctx)
+			if by != "" {
+				l.unlucky.lost(by)
+			}
 			lasted := answered && time.Since(begin) > pingEvery
 			if lasted {
 				backoff, since = firstBackoff, time.Now()

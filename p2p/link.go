@@ -26,6 +26,8 @@ type link struct {
 	in    *intake
 	agree *agreement
 	lanes lanes
+	// unlucky is connect's own.
+	unlucky unlucky
 
 	mu       sync.Mutex // guards the rest
 	addrs    []multiaddr.Multiaddr
@@ -49,7 +51,7 @@ type link struct {
 
 func newLink(n *Network, site engine.SiteID, pid peer.ID) *link {
 	return &link{n: n, site: site, pid: pid, wake: make(chan struct{}, 1), check: make(chan struct{}, 1), out: newQueue(), in: newIntake(n.cfg.Limits.withDefaults().InFlight),
-		agree: newAgreement(n.self < site), lanes: lanes{shut: true}, limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
+		agree: newAgreement(n.self < site), lanes: lanes{shut: true}, unlucky: unlucky{}, limit: smallCap, since: time.Now(), changed: make(chan struct{}), streams: map[protocol.ID]int{}}
 }
 
 func (l *link) run(ctx context.Context) {

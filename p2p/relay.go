@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
@@ -28,6 +30,8 @@ const (
 	placeTime = time.Hour
 	// placeAgain is when to ask a relay again that has refused.
 	placeAgain = 10 * time.Second
+	// lostTime is how long a relay through which a connection was lost, or did not come about, is tried after the others.
+	lostTime = 10 * time.Minute
 	// directFirst is the ping over a relay after which the way without it is tried, directEvery after how many it is tried again. The first
 	// hole is tried when the relayed connection comes about, and libp2p may take 5 s more to find that it has an address outside.
 	directFirst, directEvery = 6, 30
@@ -36,7 +40,7 @@ const (
 // newRelay has members talk to each other through this site: libp2p's circuit relay. There is no limit of bytes or time, with which
 // libp2p treats a connection as a makeshift: those who use it are members, and each has its bounds.
 func newRelay(h host.Host, g *gater, c *counters) (*relay.Relay, error) {
-	r, err := relay.New(h, relay.WithACL(membersOnly{g}), relay.WithMetricsTracer(relayed{c}), relay.WithResources(relay.Resources{
+	r, err := relay.New(h, relay.WithACL(membersOnly{h, g, c}), relay.WithMetricsTracer(relayed{c}), relay.WithResources(relay.Resources{
 		ReservationTTL: placeTime, MaxReservations: maxPlaces, MaxCircuits: maxCircuits, BufferSize: relayBuffer,
 		MaxReservationsPerIP: maxPlaces, MaxReservationsPerASN: maxPlaces, // many members may be behind one NAT
 	}))
@@ -70,13 +74,38 @@ func (r relayed) full(s pb.Status) {
 	}
 }
 
-// membersOnly is what a relay does for whom.
-type membersOnly struct{ g *gater }
+// membersOnly is what a relay does for whom. Nobody keeps others from being called: a member may have as many connections through this site as
+// the one that it calls has room left for, so that one that takes what it can get leaves half, and several leave a share as large as each one's.
+type membersOnly struct {
+	h host.Host
+	g *gater
+	c *counters
+}
 
 func (m membersOnly) AllowReserve(p peer.ID, _ multiaddr.Multiaddr) bool { return m.g.member(p) }
 
+// AllowConnect implements relay.ACLFilter. The stream that asks is one of those that are counted.
 func (m membersOnly) AllowConnect(from peer.ID, _ multiaddr.Multiaddr, to peer.ID) bool {
-	return m.g.member(from) && m.g.member(to)
+	if !m.g.member(from) || !m.g.member(to) {
+		return false
+	}
+	fair := m.open(from, proto.ProtoIDv2Hop) <= maxCircuits-m.open(to, proto.ProtoIDv2Hop, proto.ProtoIDv2Stop)
+	if !fair {
+		m.c.relayFull.Add(1)
+	}
+	return fair
+}
+
+// open counts a member's streams of some protocols: each connection through this site is one at either end.
+func (m membersOnly) open(p peer.ID, of ...protocol.ID) (n int) {
+	for _, c := range m.h.Network().ConnsToPeer(p) {
+		for _, s := range c.GetStreams() {
+			if slices.Contains(of, s.Protocol()) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // circuit reports whether an address leads through another site.
@@ -150,12 +179,36 @@ func (l *link) takePlace(ctx context.Context) error {
 	return err
 }
 
-// dialThrough connects through a member that relays, the nearest first, and tells what came of those that could not.
-func (l *link) dialThrough(ctx context.Context) (tries []engine.Try, connected bool) {
-	type way struct {
-		by  *link
-		rtt time.Duration
+// unlucky are the relays with which a link has had no luck, and when: one may pass on what makes a connection, and nothing after that. Its link's
+// connect owns it.
+type unlucky map[engine.SiteID]time.Time
+
+// lost takes note that a connection through a site was lost, or did not come about.
+func (u unlucky) lost(by engine.SiteID) { u[by] = time.Now() }
+
+// when was that; zero for long ago and never.
+func (u unlucky) when(by engine.SiteID) time.Time {
+	if at := u[by]; time.Since(at) < lostTime {
+		return at
 	}
+	return time.Time{}
+}
+
+// way leads through a member that relays.
+type way struct {
+	by  *link
+	rtt time.Duration
+}
+
+// inOrder sorts ways by when they failed last, and then by their length.
+func (u unlucky) inOrder(ways []way) {
+	slices.SortFunc(ways, func(a, b way) int {
+		return cmp.Or(u.when(a.by.site).Compare(u.when(b.by.site)), cmp.Compare(a.rtt, b.rtt))
+	})
+}
+
+// dialThrough connects through a member that relays, and tells what came of those that could not.
+func (l *link) dialThrough(ctx context.Context) (tries []engine.Try, connected bool) {
 	var ways []way
 	for _, by := range l.n.all() {
 		if by != l && by.isUp() && by.relays() {
@@ -164,7 +217,7 @@ func (l *link) dialThrough(ctx context.Context) (tries []engine.Try, connected b
 			by.mu.Unlock()
 		}
 	}
-	slices.SortFunc(ways, func(a, b way) int { return int(a.rtt - b.rtt) })
+	l.unlucky.inOrder(ways)
 	for _, w := range ways {
 		address, err := multiaddr.NewMultiaddr("/p2p/" + w.by.pid.String() + "/p2p-circuit")
 		if err != nil {
@@ -176,6 +229,7 @@ func (l *link) dialThrough(ctx context.Context) (tries []engine.Try, connected b
 			l.n.log.Info("site is reached through another one", "peer", l.site, "relay", w.by.site)
 			return tries, true
 		}
+		l.unlucky.lost(w.by.site)
 		for i := range failed {
 			failed[i].Address, failed[i].Relay = "", w.by.site
 		}
