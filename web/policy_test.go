@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/web"
+	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/auth"
 	"github.com/skerry/skerry/web/webtest"
 	"github.com/skerry/skerry/web/webtest/served"
@@ -350,6 +352,66 @@ func TestStreamsOfOneViewerAreBounded(t *testing.T) {
 	}
 	if got := open(operator); got != 200 {
 		t.Errorf("another one: %d", got)
+	}
+}
+
+// Where nobody logs in, what shows nothing of who it is is one viewer: a program that opens streams without an end leaves room for pages and for
+// programs that have a token.
+func TestStreamsOfAMachineAreBounded(t *testing.T) {
+	a, err := api.New(webtest.Empty().Config("127.0.0.1:0").Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter := func(p auth.Principal) error {
+		_, err := a.EnterStream(auth.With(t.Context(), p))
+		return err
+	}
+	for i := range 33 {
+		if err := enter(auth.Principal{Role: auth.Admin, By: auth.ByLoopback}); (err == nil) != (i < 32) {
+			t.Errorf("stream %d: %v", i, err)
+		}
+	}
+	for _, p := range []auth.Principal{{By: auth.ByLoopback, Key: "a browser"}, {By: auth.BySession, Key: "another"}, {By: auth.ByToken, Key: "a token"}} {
+		if err := enter(p); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
+// Behind a proxy that is trusted clients are told apart by what it says of them, and no client says itself where it is.
+func TestClientsBehindOneProxy(t *testing.T) {
+	f := startSecured(t)
+	c, err := f.site.ConfigWithAccounts(t.TempDir(), f.http.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("198.51.100.0/24")}
+	if f.server, err = web.New(c); err != nil {
+		t.Fatal(err)
+	}
+	try := func(way, name, password string) int {
+		resp, _ := f.do("POST", "/login", url.Values{"name": {name}, "password": {password}}.Encode(),
+			"Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", way)
+		return resp.StatusCode
+	}
+	for i := range 9 {
+		// Whatever a client says stands before what the proxies add: other addresses, and those of proxies.
+		way := fmt.Sprintf("203.0.113.%d, 198.51.100.9, 192.0.2.1, 198.51.100.7", i)
+		if got := try(way, fmt.Sprint("nobody", i), "wrong password"); (got == 429) != (i == 8) {
+			t.Errorf("attempt %d: %d", i, got)
+		}
+	}
+	if got := try("192.0.2.1", "viewer", webtest.Password("viewer")); got != 429 {
+		t.Errorf("the same client by a shorter way: %d", got)
+	}
+	if got := try("192.0.2.2", "viewer", webtest.Password("viewer")); got != 303 {
+		t.Errorf("another client of the proxy: %d", got)
+	}
+	for range 9 { // who stands for nobody is the proxy
+		_ = try("no address", "nobody", "wrong password")
+	}
+	if got := try("unknown", "viewer", webtest.Password("viewer")); got != 429 {
+		t.Errorf("who says nothing that can be read: %d", got)
 	}
 }
 

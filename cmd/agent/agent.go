@@ -306,7 +306,11 @@ func (a *Agent) clock() time.Time { return time.Now().Add(a.network.Correction()
 // listen opens the listeners of the services and of the API.
 func (a *Agent) listen() error {
 	most := a.cfg.Limits.Connections
-	a.clients = newConnections(most)
+	var proxies request.Proxies
+	for _, s := range a.cfg.Services {
+		proxies = append(proxies, s.TrustedProxies...)
+	}
+	a.clients = newConnections(most, proxies)
 	a.clients.giveWay = a.giveWay
 	for name, s := range a.cfg.Services {
 		l, err := a.listenOn(s.Listen, a.clients, s.TLS, s.FrontProxy != nil)
@@ -316,13 +320,13 @@ func (a *Agent) listen() error {
 		a.listeners[name] = l
 	}
 	most.All = max(most.All/8, 64)
-	l, err := a.listenOn(a.cfg.API.Listen, newConnections(most), a.cfg.API.TLS, false)
+	l, err := a.listenOn(a.cfg.API.Listen, newConnections(most, a.cfg.API.TrustedProxies), a.cfg.API.TLS, false)
 	if err != nil {
 		return fmt.Errorf("listen for the API on %s: %w", a.cfg.API.Listen, err)
 	}
 	a.api = l
 	if at := a.cfg.API.Probes; at != "" {
-		if a.probes, err = a.listenOn(at, newConnections(most), nil, false); err != nil {
+		if a.probes, err = a.listenOn(at, newConnections(most, nil), nil, false); err != nil {
 			return fmt.Errorf("listen for probes on %s: %w", at, err)
 		}
 	}

@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skerry/skerry/web/intercept/request"
 )
 
 // connections bounds how many connections clients may have open, in all and from one address. It is shared by listeners, and safe for
 // concurrent use.
 type connections struct {
 	most Connections
+	// proxies speak for many clients, as loopback does.
+	proxies request.Proxies
 	// giveWay has a client lose its connection that keeps one waiting, to make room, and reports whether there is one; nil: nobody gives way.
 	giveWay func() bool
 
@@ -31,16 +35,15 @@ const (
 	tooMany        // its address has as many as one may have
 )
 
-func newConnections(most Connections) *connections {
-	return &connections{most: most, open: map[netip.Prefix]int{}}
+func newConnections(most Connections, proxies request.Proxies) *connections {
+	return &connections{most: most, proxies: proxies, open: map[netip.Prefix]int{}}
 }
 
 // enter counts a connection from an address, unless it would be one too many.
 func (b *connections) enter(from netip.Prefix) bool {
 	for range 2 {
 		b.mu.Lock()
-		// What comes over loopback is not one client: services of this machine, or a proxy, speak for many.
-		if !from.Addr().IsLoopback() && b.open[from] >= b.most.Client {
+		if !b.many(from.Addr()) && b.open[from] >= b.most.Client {
 			b.refused[tooMany]++
 			b.mu.Unlock()
 			return false
@@ -97,7 +100,7 @@ func (b *connections) refuse(c net.Conn, clear bool) {
 
 // adopt counts a connection that is there already.
 func (b *connections) adopt(c net.Conn) net.Conn {
-	from := clientOf(c.RemoteAddr())
+	from := b.clientOf(c.RemoteAddr())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all++
@@ -128,7 +131,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := clientOf(c.RemoteAddr())
+		from := l.bound.clientOf(c.RemoteAddr())
 		if l.bound.enter(from) {
 			return &counted{Conn: c, left: sync.OnceFunc(func() { l.bound.leave(from) })}, nil
 		}
@@ -136,14 +139,17 @@ func (l *bounded) Accept() (net.Conn, error) {
 	}
 }
 
+// many reports whether what comes from an address is not one client: services of this machine, or a proxy that is trusted to say who asks.
+func (b *connections) many(from netip.Addr) bool { return from.IsLoopback() || b.proxies.Trusts(from) }
+
 // clientOf is what an address counts as: one client has all of an IPv6 network of 64 bits.
-func clientOf(a net.Addr) netip.Prefix {
+func (b *connections) clientOf(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return netip.Prefix{}
 	}
 	ip, bits := at.Addr().Unmap().WithZone(""), 64
-	if ip.Is4() || ip.IsLoopback() {
+	if ip.Is4() || b.many(ip) {
 		bits = ip.BitLen()
 	}
 	p, _ := ip.Prefix(bits) // which every address has

@@ -238,8 +238,8 @@ type Limits struct {
 type Connections struct {
 	// All [limits.connections.all] is how many there may be. Each may need another one to the application: twice as many files. Default 8192.
 	All int
-	// Client [limits.connections.client] is how many one address may have, or one IPv6 network of 64 bits; loopback may have
-	// all of them. Default 1024.
+	// Client [limits.connections.client] is how many one address may have, or one IPv6 network of 64 bits; loopback and trusted
+	// proxies may have all of them. Default 1024.
 	Client int
 }
 
@@ -247,7 +247,8 @@ type Connections struct {
 type Streams struct {
 	// All [limits.streams.all] is how many there may be. Default 128.
 	All int
-	// Viewer [limits.streams.viewer] is how many one account, or one token, may have. Default 32.
+	// Viewer [limits.streams.viewer] is how many one account may have. Where nobody logs in, each token and each browser that came by a link
+	// is one, and all else on the machine together. Default 32.
 	Viewer int
 }
 

@@ -52,7 +52,7 @@ func ofClients() []mutant {
 			{"engine/outbox/outbox.go", "case !o.room.Take(who, bytes, e.Sent != \"\"):", "case !o.room.Take(who, bytes, true):"},
 		}, "engine/front", "TestInvariantWhatIsKeptIsBounded"},
 		{"one address has all connections", []edit{
-			{"cmd/agent/bounds.go", "!from.Addr().IsLoopback() && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},
+			{"cmd/agent/bounds.go", "!b.many(from.Addr()) && b.open[from] >= b.most.Client", "false && b.open[from] >= b.most.Client"},
 		}, "cmd/agent", "TestConnectionsAreBounded"},
 		// A request hides in another one's body.
 		{"lines end anyhow", []edit{
@@ -110,6 +110,23 @@ func ofClients() []mutant {
 		{"whoever says so is known", []edit{
 			{"web/auth/guard.go", "return id, len(id) == 16 && hmac.Equal([]byte(seal), []byte(g.sealed(id, account)))", "return id, len(id) == 16 && seal != account"},
 		}, "web", "TestInvariantGuessesKeepNobodyOut"},
+		// Who may look keeps whoever may decide from logging in.
+		{"sessions without an end", []edit{
+			{"web/auth/keys.go", "case own >= maxOwn && k.By == BySession:", "case false:"},
+		}, "web/auth", "TestNobodyFillsTheRoomOfKeys"},
+		{"one account has all tokens", []edit{
+			{"web/auth/keys.go", "case own >= maxOwn:", "case false:"},
+		}, "web/auth", "TestNobodyFillsTheRoomOfKeys"},
+		{"one viewer has all streams", []edit{
+			{"web/api/streams.go", "case s.of[who] >= s.viewer:", "case false:"},
+		}, "web", "TestStreamsOfOneViewerAreBounded"},
+		{"who says nothing has all streams", []edit{
+			{"web/api/streams.go", "case s.of[who] >= s.viewer:", "case who != \" \" && s.of[who] >= s.viewer:"},
+		}, "web", "TestStreamsOfAMachineAreBounded"},
+		// One client of a proxy has all of them wait, or none.
+		{"a proxy of the second rank is a client", []edit{
+			{"web/server.go", "trust = append(trust, echo.TrustIPRange(", "_ = append(trust, echo.TrustIPRange("},
+		}, "web", "TestClientsBehindOneProxy"},
 		{"tokens outlive what they were made with", []edit{
 			{"web/auth/keys.go", "if k.Maker != \"\" {", "if false && k.Maker != \"\" {"},
 		}, "web", "TestATokenEndsWithWhatMadeIt"},

@@ -7,6 +7,20 @@ func ofMembers() []mutant {
 		{"a member opens what streams it likes", []edit{
 			{"p2p/link.go", "if l.streams[id] == most {", "if false && l.streams[id] == most {"},
 		}, "p2p", "TestStreamsOfAMemberAreBounded"},
+		// Nobody else is called through a relay any more.
+		{"a member has a relay for itself", []edit{
+			{"p2p/relay.go", "fair := m.open(from, proto.ProtoIDv2Hop) <=", "fair := true || m.open(from, proto.ProtoIDv2Hop) <="},
+		}, "p2p", "TestNobodyHasARelayForThemselves"},
+		// A relay that passes on what makes a connection and nothing more keeps two sites apart for ever.
+		{"a relay that swallows is tried first", []edit{
+			{"p2p/relay.go", "cmp.Or(u.when(a.by.site).Compare(u.when(b.by.site)), cmp.Compare(a.rtt, b.rtt))", "cmp.Compare(a.rtt, b.rtt)"},
+		}, "p2p", "TestRelaysAreTriedInOrder"},
+		{"a member opens what lanes it likes", []edit{
+			{"p2p/lane.go", "!l.opened(laneCount, 2*mostLanes)", "!l.opened(laneCount, 1<<20)"},
+		}, "p2p", "TestLanesOfStrangers"},
+		{"a certificate is good before its time", []edit{
+			{"engine/mesh/member.go", "return now.Add(fresh).UnixMicro() >= c.From && (", "return ("},
+		}, "engine/mesh", "TestCertificatesOfOddDates"},
 		// Who tells one site alone of a time years ahead has it date its writes there.
 		{"members that lie set a site's clock", []edit{
 			{"p2p/clock.go", "len(near) > 0 || !most {", "!most {"},

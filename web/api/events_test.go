@@ -20,7 +20,7 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-func follow(f *served.Server, path, last string) *stream {
+func follow(f *served.Server, path, last string, header ...string) *stream {
 	f.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), served.Patience)
 	f.T.Cleanup(cancel)
@@ -30,6 +30,9 @@ func follow(f *served.Server, path, last string) *stream {
 	}
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -120,10 +123,17 @@ func TestEventStreamSaysWhenTheLogWasTrimmed(t *testing.T) {
 func TestEventStreamsAreBoundedAndGivenBack(t *testing.T) {
 	f := served.Start(t)
 	var open []*stream
-	for range 128 {
-		open = append(open, follow(f, "/api/v1/events", ""))
+	token := func() string {
+		return "Bearer " + f.Want(201, "POST", "/api/v1/tokens", `{"name":"t","role":"viewer"}`)["token"].(string)
+	}
+	for range 4 {
+		t := token()
+		for range 32 {
+			open = append(open, follow(f, "/api/v1/events", "", "Authorization", t))
+		}
 	}
 	f.Problem(503, "too-many-streams", "128", "GET", "/api/v1/events", "")
+	f.Problem(503, "too-many-streams", "128", "GET", "/api/v1/events", "", "Authorization", token())
 	open[0].cancel()
 	deadline := time.Now().Add(served.Patience)
 	for {

@@ -24,11 +24,12 @@ func (s *streams) number() int {
 }
 
 // EnterStream takes one of the bounded number of open streams, for who makes the request of ctx; leave gives it back. The tokens of an account are
-// the account: it makes as many as it likes. Who has said nothing of who they are, where nobody has to log in, may have all of them.
+// the account: it makes as many as it likes. Where nobody has to log in, each token and each browser that was let in by a link is a viewer, and all
+// that say nothing of who they are are one.
 func (a *API) EnterStream(ctx context.Context) (leave func(), err error) {
 	p, s := auth.From(ctx), a.streams
 	who := p.Account
-	if who == "" && p.By == auth.ByToken { // it was made where nobody logs in
+	if who == "" { // nobody logs in; no account has such a name
 		who = " " + p.Key
 	}
 	s.mu.Lock()
@@ -36,7 +37,7 @@ func (a *API) EnterStream(ctx context.Context) (leave func(), err error) {
 	switch {
 	case s.open >= s.all:
 		return nil, refuse(http.StatusServiceUnavailable, "too-many-streams", "%d event streams are open already; close one", s.all)
-	case who != "" && s.of[who] >= s.viewer:
+	case s.of[who] >= s.viewer:
 		return nil, refuse(http.StatusServiceUnavailable, "too-many-streams", "you have %d event streams open already; close one", s.viewer)
 	}
 	s.open++

@@ -30,6 +30,9 @@ const (
 	end         = "~" // after every key, which are hexadecimal
 	tokenPrefix = "skt_"
 	maxKeys     = 10_000 // sessions and tokens together
+	// maxOwn is how many of either one account has: of more sessions the oldest ends. So nobody fills the room of the others, whom nothing would
+	// let in then.
+	maxOwn = 500
 	// sessionTime is how long somebody who has logged in stays so.
 	sessionTime = 12 * time.Hour
 )
@@ -64,19 +67,31 @@ func (g *Guard) makeKey(ctx context.Context, k Key) (Key, string, error) {
 		secret = tokenPrefix + secret
 	}
 	k.ID, k.Created = newID(), g.now()
-	n := 0
+	n, own, oldest, first := 0, 0, "", time.Time{}
 	err := g.each(ctx, func(at string, old Key) error {
-		if n++; g.now().After(old.Expires) {
-			n--
+		if g.now().After(old.Expires) {
 			return g.store.DropRecord(ctx, shelf, at)
+		}
+		n++
+		if old.Account == k.Account && old.By == k.By {
+			if own++; oldest == "" || old.Created.Before(first) {
+				oldest, first = at, old.Created
+			}
 		}
 		return nil
 	})
+	switch {
+	case err != nil:
+		return Key{}, "", err
+	case own >= maxOwn && k.By == BySession:
+		err = g.store.DropRecord(ctx, shelf, oldest)
+	case own >= maxOwn:
+		err = &engine.Refusal{Status: 409, Type: "too-many-keys", Detail: fmt.Sprintf("you have %d tokens already: revoke some", own)}
+	case n >= maxKeys:
+		err = &engine.Refusal{Status: 409, Type: "too-many-keys", Detail: fmt.Sprintf("there are %d sessions and tokens already: revoke some", n)}
+	}
 	if err != nil {
 		return Key{}, "", err
-	}
-	if n >= maxKeys {
-		return Key{}, "", &engine.Refusal{Status: 409, Type: "too-many-keys", Detail: fmt.Sprintf("there are %d sessions and tokens already: revoke some", n)}
 	}
 	b, err := json.Marshal(k)
 	if err != nil {

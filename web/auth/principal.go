@@ -18,7 +18,7 @@ type Principal struct {
 	Account string
 	Role    Role
 	By      string // empty for anyone
-	// Key is the id of the session or token, Token the token's name, Expires its end.
+	// Key is the id of the session or token, on loopback empty without one, Token the token's name, Expires its end.
 	Key, Token string
 	Expires    time.Time
 	place      string // where the key is kept; empty on loopback and for anyone
