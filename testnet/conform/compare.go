@@ -126,10 +126,8 @@ func (s *site) meant(k *engine.Kind, local, id string, v any, at engine.Pointer)
 		if !ref.At.Covers(at) && ref.At != at.Parent() {
 			continue
 		}
-		for meta, own := range s.locals[string(ref.Service)+"/"+string(ref.Kind)] {
-			if own == text {
-				return meta
-			}
+		if id := s.common(string(ref.Service)+"/"+string(ref.Kind), text); id != "" {
+			return id
 		}
 	}
 	for _, l := range k.Links {

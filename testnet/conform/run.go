@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/skerry/skerry/cmd/trial"
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -116,9 +118,7 @@ func (c *Conformance) Run(ctx context.Context) (report Report, err error) {
 	if err := r.cut(ctx); err != nil {
 		return r.report, err
 	}
-	for _, p := range r.cases {
-		r.change(ctx, p)
-	}
+	r.changeAll(ctx)
 	c.Tell("healing")
 	if err := r.heal(ctx); err != nil {
 		return r.report, err
@@ -179,9 +179,22 @@ func (r *run) prepare(ctx context.Context, k *engine.Kind) error {
 	return nil
 }
 
+// changeAll does all pairs, some side by side: each is of objects of its own, and many wait for an application.
+func (r *run) changeAll(ctx context.Context) {
+	var changing errgroup.Group
+	changing.SetLimit(4)
+	for _, p := range r.cases {
+		name := r.name()
+		changing.Go(func() error {
+			r.change(ctx, p, name)
+			return nil
+		})
+	}
+	_ = changing.Wait() // what comes of a pair is told of the pair
+}
+
 // change has the two clients of a pair do what they do, the second one later.
-func (r *run) change(ctx context.Context, p *pair) {
-	name := r.name()
+func (r *run) change(ctx context.Context, p *pair, name string) {
 	o := &object{kind: p.kind, name: name}
 	if len(p.objects) > 0 && !p.ops[0].makes {
 		o = p.objects[0]

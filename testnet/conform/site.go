@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -41,6 +42,8 @@ type site struct {
 	upstreams map[string]string
 	// client asks the site's agent and, where it shows a certificate, its application.
 	client *http.Client
+	// told guards locals and known: pairs of operations are done side by side.
+	told sync.Mutex
 	// locals are what this site calls the objects of each kind, by what all sites call them.
 	locals map[string]map[string]string
 	// known and asks are what its agent said last of resources, and what it asks a person about them, by kind and identifier.
@@ -321,18 +324,23 @@ func (s *site) hear(ctx context.Context) error {
 		}
 		for _, x := range page.Items {
 			all[x.Service+"/"+x.Kind+" "+x.ID] = x
-			if local := x.Sites[s.name].LocalID; local != "" {
-				if s.locals[x.Service+"/"+x.Kind] == nil {
-					s.locals[x.Service+"/"+x.Kind] = map[string]string{}
-				}
-				s.locals[x.Service+"/"+x.Kind][x.ID] = local
-			}
 		}
 		if cursor = page.Next; cursor == "" {
-			s.known = all
-			return nil
+			break
 		}
 	}
+	s.told.Lock()
+	defer s.told.Unlock()
+	s.known = all
+	for _, x := range all {
+		if local := x.Sites[s.name].LocalID; local != "" {
+			if s.locals[x.Service+"/"+x.Kind] == nil {
+				s.locals[x.Service+"/"+x.Kind] = map[string]string{}
+			}
+			s.locals[x.Service+"/"+x.Kind][x.ID] = local
+		}
+	}
+	return nil
 }
 
 // decisions asks the site's agent what waits for a person.
@@ -351,14 +359,33 @@ func (s *site) decisions(ctx context.Context) error {
 }
 
 // local is what the site calls an object.
-func (s *site) local(o *object) string { return cmp.Or(s.locals[nameOf(o.kind)][o.id], o.id) }
+func (s *site) local(o *object) string { return cmp.Or(s.own(o), o.id) }
+
+// own is the identifier by which only this site knows an object, as far as its agent has told; empty: none.
+func (s *site) own(o *object) string {
+	s.told.Lock()
+	defer s.told.Unlock()
+	return s.locals[nameOf(o.kind)][o.id]
+}
+
+// common is what all sites call the object of a kind that this one knows by own; empty: it is not known.
+func (s *site) common(kind, own string) string {
+	s.told.Lock()
+	defer s.told.Unlock()
+	for id, local := range s.locals[kind] {
+		if local == own {
+			return id
+		}
+	}
+	return ""
+}
 
 // shows is what the site's application shows of an object, nil for nothing.
 func (s *site) shows(ctx context.Context, r *run, o *object) (*representation, error) {
 	if o.id == "" {
 		return nil, nil
 	}
-	if !o.kind.Natural() && s.locals[nameOf(o.kind)][o.id] == "" {
+	if !o.kind.Natural() && s.own(o) == "" {
 		if err := s.hear(ctx); err != nil {
 			return nil, err
 		}

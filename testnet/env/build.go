@@ -23,10 +23,11 @@ func Build(ctx context.Context, dir string) (string, error) {
 // Main is for a package's TestMain: it builds skerry, sets program to its path, makes what else the tests need, runs them and
 // ends the process.
 func Main(m *testing.M, program *string, prepare ...func(context.Context) error) {
-	os.Exit(run(m, program, prepare))
+	os.Exit(Run(m, program, prepare...))
 }
 
-func run(m *testing.M, program *string, prepare []func(context.Context) error) int {
+// Run is Main for a package that has something to end after its tests. It returns what the process is to end with.
+func Run(m *testing.M, program *string, prepare ...func(context.Context) error) int {
 	dir, err := os.MkdirTemp("", "skerry-test-")
 	if err == nil {
 		defer os.RemoveAll(dir)

@@ -71,6 +71,36 @@ func Open(ctx context.Context, dir string, setup Setup) (*Env, error) {
 	return e, nil
 }
 
+// Rest ends the agents at the end of a test, so that Again can make the environment that of another one.
+func (e *Env) Rest() error {
+	var errs []error
+	for _, s := range e.sites {
+		errs = append(errs, s.stopAgent(), s.host.Heal())
+	}
+	return errors.Join(errs...)
+}
+
+// Again makes an environment that rests that of another setup, whose sites and application are the same. Agents are new ones, with data and
+// configuration of their own; hosts stay, and applications go on: what these hold is the caller's to put back before. It returns when all sites are ready.
+func (e *Env) Again(ctx context.Context, setup Setup) error {
+	e.setup = setup
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(setup.Application.Within, starting))
+	defer cancel()
+	for i, old := range e.sites {
+		s := newSite(e, old.Name(), old.config.Catalog)
+		s.app, e.sites[i] = old.app, s
+		for _, path := range []string{s.config.Data(), s.config.Log()} {
+			if err := os.RemoveAll(path); err != nil {
+				return fmt.Errorf("forget the agent of %s: %w", s.Name(), err)
+			}
+		}
+		if err := e.ready(ctx, s); err != nil {
+			return err
+		}
+	}
+	return site.Mesh(ctx, e.sites)
+}
+
 // begin starts the application of a site.
 func (e *Env) begin(s *Site) error {
 	if err := os.MkdirAll(s.config.Dir, 0o700); err != nil {

@@ -123,6 +123,31 @@ func TestApplicationStopsAndStarts(t *testing.T) {
 	}
 }
 
+// TestAgain: the next test has the same hosts and applications with what these hold, and other agents.
+func TestAgain(t *testing.T) {
+	e := New(t, setup("paris", "nantes"))
+	paris := e.Site("paris")
+	paris.Do(t, lab.Images, "POST /images", `{"name":"debian"}`).Must(t, 201)
+	paris.Cut(t)
+	must(t, e.Rest())
+	if paris.Ended() == nil {
+		t.Error("its agent goes on")
+	}
+	left := paris.Config().Data() + "/left"
+	must(t, os.MkdirAll(paris.Config().Data(), 0o700))
+	must(t, os.WriteFile(left, nil, 0o600))
+	prepared := 0
+	next := setup("paris", "nantes")
+	next.Prepare = func(*Site) error { prepared++; return nil }
+	must(t, e.Again(t.Context(), next))
+	if got := e.Site("paris").Do(t, lab.Images, "GET /images", "").Must(t, 200); !strings.Contains(got.Body, "debian") {
+		t.Errorf("the application holds %s", got.Body)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) || prepared != 2 {
+		t.Errorf("what an agent left: %v; %d sites are prepared", err, prepared)
+	}
+}
+
 func TestAgentThatWillNotStartIsShown(t *testing.T) {
 	s := setup("paris")
 	s.Extra = "# join_file: none\n"

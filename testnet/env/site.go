@@ -126,12 +126,17 @@ func (s *Site) applicationLog() string { return filepath.Join(s.config.Dir, "app
 
 // stop ends the agent before its application, so that nothing that runs meets a closed door.
 func (s *Site) stop() error {
-	var errs []error
-	for _, p := range []*process.Process{s.agent, s.app} {
-		if p != nil && p.Ended() == nil {
-			errs = append(errs, p.Stop(stopping))
-		}
+	err := s.stopAgent()
+	if s.app != nil && s.app.Ended() == nil {
+		err = errors.Join(err, s.app.Stop(stopping))
+	}
+	return err
+}
+
+func (s *Site) stopAgent() (err error) {
+	if s.agent != nil && s.agent.Ended() == nil {
+		err = s.agent.Stop(stopping)
 	}
 	s.http.CloseIdleConnections()
-	return errors.Join(errs...)
+	return err
 }

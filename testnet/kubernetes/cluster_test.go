@@ -19,11 +19,14 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
+// etcdPort is where etcd listens at each host.
+const etcdPort = 9801
+
 // clusters is an application of one Kubernetes cluster a site.
 func clusters(controllers bool) env.Application {
 	return env.Application{
 		Catalog:  cluster.Catalog,
-		Services: map[string]int{cluster.Service: 9801}, // etcd, whose health is asked for first
+		Services: map[string]int{cluster.Service: etcdPort}, // its health is asked for first
 		Health:   "/health",
 		Command:  func(dir string) []string { return clusterIn(dir, controllers).Command() },
 		Ready: func(ctx context.Context, s *env.Site) error {
@@ -91,7 +94,7 @@ func open(t *testing.T, controllers bool, names ...string) (*env.Env, []*site) {
 func openWith(t *testing.T, controllers bool, configure func(*env.Site), names ...string) (*env.Env, []*site) {
 	t.Helper()
 	furnish := func(dir string) error { return clusterIn(dir, controllers).Furnish() }
-	e := env.New(t, env.Setup{Program: program, Sites: names, Application: clusters(controllers), Before: furnish, Prepare: func(s *env.Site) error {
+	e := opened(t, controllers, env.Setup{Program: program, Sites: names, Application: clusters(controllers), Before: furnish, Prepare: func(s *env.Site) error {
 		c, at := clusterIn(s.Config().Dir, controllers), &s.Config().Services[0]
 		at.Upstream, at.UpstreamCA, at.Token, at.TLS = c.URL(), c.CA(), c.AgentToken(), [2]string{c.CA(), c.Key()}
 		configure(s)

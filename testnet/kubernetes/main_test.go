@@ -4,6 +4,8 @@ package kubernetes
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/skerry/skerry/testnet/cluster"
@@ -15,7 +17,7 @@ import (
 var program, programs, older, renderer string
 
 func TestMain(m *testing.M) {
-	env.Main(m, &program, func(ctx context.Context) (err error) {
+	code := env.Run(m, &program, func(ctx context.Context) (err error) {
 		programs, err = cluster.Build(ctx, "../apps/kubernetes")
 		return err
 	}, func(ctx context.Context) (err error) {
@@ -25,4 +27,9 @@ func TestMain(m *testing.M) {
 		renderer, err = cluster.Renderer(ctx, "../apps/helm")
 		return err
 	})
+	if err := endAll(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
