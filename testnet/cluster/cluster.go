@@ -232,20 +232,21 @@ func (c *Cluster) Transport(base *http.Transport) (*http.Transport, error) {
 	return t, nil
 }
 
-// Ready waits until the API server serves, with the namespace default in it and, where controllers run, its account. It gives up when
-// ctx ends or ended returns an error. Base reaches the host of the cluster.
+// Ready waits until the API server says that it is ready, and has made what a new cluster begins with: the namespace default, the service of its own
+// API and, where controllers run, an account. It gives up when ctx ends or ended returns an error. Base reaches the host of the cluster.
 func (c *Cluster) Ready(ctx context.Context, base *http.Transport, ended func() error) error {
 	transport, err := c.Transport(base)
 	if err != nil {
 		return err
 	}
 	defer transport.CloseIdleConnections()
-	last := "/api/v1/namespaces/default"
+	const namespace = "/api/v1/namespaces/default"
+	needs := []string{"/readyz", namespace, namespace + "/services/kubernetes"}
 	if c.Controllers {
-		last += "/serviceaccounts/default"
+		needs = append(needs, namespace+"/serviceaccounts/default", namespace+"/configmaps/kube-root-ca.crt")
 	}
 	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL()+last, nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL()+needs[0], nil)
 		if err != nil {
 			return err
 		}
@@ -255,7 +256,10 @@ func (c *Cluster) Ready(ctx context.Context, base *http.Transport, ended func() 
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
-				return nil
+				if needs = needs[1:]; len(needs) == 0 {
+					return nil
+				}
+				continue
 			}
 			err = fmt.Errorf("status %d", resp.StatusCode)
 		}
