@@ -23,17 +23,17 @@ import (
 // sitesNamed is how many sites a sentence names at most.
 const sitesNamed = 5
 
-// decisionsShown is how many decisions the inbox shows at once: the newest.
-const decisionsShown = 500
+const (
+	decisionsShown = 500 // how many decisions the inbox shows at once, the newest, and how many are taken at once
+	causeLeast     = 20  // how many of each cause it shows in any case
+)
 
 // cause is what several decisions have in common: one thing that has gone wrong at one site, which one answer may be right for.
 type cause struct {
-	About, Site, Service, Kind string
-	Items                      []shape.Conflict
+	api.Cause
+	Items []shape.Conflict // the newest
+	Of    int              // how many there are
 }
-
-// Key names the cause among all.
-func (g cause) Key() string { return strings.Join([]string{g.About, g.Site, g.Service, g.Kind}, ".") }
 
 // Reason is why, where that is the same for all; empty where each has its own.
 func (g cause) Reason() string {
@@ -119,10 +119,10 @@ func keepWords(g cause, site string) string {
 // Headline says what has happened in one sentence.
 func (g cause) Headline() string {
 	what := g.Kind + " " + titleOf(g.Items[0])
-	if n := len(g.Items); n > 1 {
-		what = fmt.Sprintf("%d %ss", n, g.Kind)
+	if g.Of > 1 {
+		what = fmt.Sprintf("%s %ss", inNumbers(g.Of), g.Kind)
 	}
-	if in := g.Items[0].Inside; in != nil && len(g.Items) == 1 {
+	if in := g.Items[0].Inside; in != nil && g.Of == 1 {
 		return fmt.Sprintf("Two %ss of %s are called %s, also at %s", in.Kind, what, in.Name, g.Site)
 	}
 	says := map[engine.ConflictKind]string{
@@ -150,16 +150,16 @@ func (g cause) Headline() string {
 	return fmt.Sprintf(says, what, g.Site)
 }
 
-// causes groups decisions, the worst first.
-func causes(list []shape.Conflict) []cause {
+// causes groups decisions, the worst first; counts says how many there are of each cause.
+func causes(list []shape.Conflict, counts map[api.Cause]int) []cause {
 	var all []cause
-	at := map[string]int{}
+	at := map[api.Cause]int{}
 	for _, c := range list {
-		g := cause{About: c.About, Site: c.Site, Service: c.Service, Kind: c.Kind}
-		i, known := at[g.Key()]
+		g := api.CauseOf(c)
+		i, known := at[g]
 		if !known {
 			i = len(all)
-			at[g.Key()], all = i, append(all, g)
+			at[g], all = i, append(all, cause{Cause: g, Of: counts[g]})
 		}
 		all[i].Items = append(all[i].Items, c)
 	}
@@ -171,7 +171,6 @@ func causes(list []shape.Conflict) []cause {
 // inboxModel is what the inbox shows.
 type inboxModel struct {
 	Causes []cause
-	More   bool
 	Chosen *conflictModel    // nil: none is looked at
 	Sides  *shape.Comparison // what the sites of the chosen one show; nil: NotSides says why
 	// NotSides says why the sides are not told.
@@ -181,7 +180,9 @@ type inboxModel struct {
 	Wrong  []string // what was refused of a decision about several
 	Done   int      // how many of them were decided
 	Held   []holding
-	Failed []failing
+	// HeldMore: there are more held deletions than are counted.
+	HeldMore bool
+	Failed   []failing
 	// Undo is what may be taken back of what was decided just now.
 	Undo []shape.Conflict
 }
@@ -253,7 +254,7 @@ func (p *Page) decisions(c echo.Context) error { return p.showDecisions(c, http.
 
 func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done int) error {
 	ctx := c.Request().Context()
-	list, err := p.api.Conflicts(ctx, api.ConflictQuery{Limit: decisionsShown})
+	list, counts, err := p.api.Causes(ctx, decisionsShown, causeLeast)
 	if err != nil {
 		return p.Fail(c, err)
 	}
@@ -261,12 +262,12 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m := inboxModel{Causes: causes(list.Items), More: list.Next != "", Wrong: wrong, Done: done}
+	m := inboxModel{Causes: causes(list, counts), Wrong: wrong, Done: done}
 	held, err := p.api.Operations(ctx, api.OperationQuery{State: string(engine.StateHeld), Limit: decisionsShown})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m.Held, m.Failed = heldAt(held.Items), failings(sites)
+	m.Held, m.HeldMore, m.Failed = heldAt(held.Items), held.Next != "", failings(sites)
 	for _, w := range summary.Worries {
 		if w.About == "site" && w.State == "decide" {
 			m.Others = append(m.Others, w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -12,10 +13,11 @@ func TestDecisionsStandByCause(t *testing.T) {
 	conflict := func(id, about, site string, actions ...string) shape.Conflict {
 		return shape.Conflict{ID: id, About: about, Site: site, Service: "images", Kind: "image", Reason: "as it is", Actions: actions, Sites: []string{"paris", "nantes"}}
 	}
-	groups := causes([]shape.Conflict{
+	list := []shape.Conflict{
 		conflict("1", "drift", "nantes", "keep", "dismiss"), conflict("2", "uncertain", "paris", "retry", "done", "drop"),
 		conflict("3", "drift", "nantes", "keep"), conflict("4", "uncertain", "paris", "drop", "retry"),
-	})
+	}
+	groups := causes(list, map[api.Cause]int{api.CauseOf(list[0]): 2, api.CauseOf(list[1]): 2})
 	if len(groups) != 2 || groups[0].Headline() != "Nobody knows whether a request for 2 images ran at paris" || groups[1].Headline() != "nantes shows something else of 2 images" {
 		t.Fatalf("the causes are %+v", groups)
 	}
