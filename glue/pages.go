@@ -56,7 +56,7 @@ func (c *Client) pagesOf(ctx context.Context, k *engine.Kind, within, selection 
 			return err
 		}
 		if reply.Status != http.StatusOK {
-			return fmt.Errorf("status %d", reply.Status)
+			return fmt.Errorf("it answered %d %s", reply.Status, http.StatusText(reply.Status))
 		}
 		page, err := c.splitItems(k, reply.Body)
 		if err != nil {

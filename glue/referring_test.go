@@ -33,7 +33,7 @@ func TestReferring(t *testing.T) {
 		t.Errorf("asked %+v", (*log)[0])
 	}
 	status = 503
-	if found, err := c.Referring(t.Context(), t1, nil); len(found) != 0 || err == nil || !strings.Contains(err.Error(), "servers.server (status 503)") {
+	if found, err := c.Referring(t.Context(), t1, nil); len(found) != 0 || err == nil || !strings.Contains(err.Error(), "servers.server (it answered 503 Service Unavailable)") {
 		t.Errorf("%v, %v", found, err)
 	}
 	if found, err := c.Referring(t.Context(), engine.Target{Service: "servers", Kind: "server", ID: "S"}, nil); found != nil || err != nil {

@@ -93,11 +93,11 @@ func TestRelations(t *testing.T) {
 	}
 	f.Site.SetFault(func(method string) error {
 		if method == "Referring" {
-			return errors.New("read the lists of servers.server (status 503)")
+			return errors.New("read the lists of servers.server (it answered 503 Service Unavailable)")
 		}
 		return nil
 	})
-	if v := f.Want(200, "GET", "/api/v1/relations?resource=front", ""); !strings.Contains(fmt.Sprint(v["unknown"]), "could not read the lists of servers.server (status 503)") {
+	if v := f.Want(200, "GET", "/api/v1/relations?resource=front", ""); !strings.Contains(fmt.Sprint(v["unknown"]), "could not read the lists of servers.server (it answered 503 Service Unavailable)") {
 		t.Errorf("it says %v", v["unknown"])
 	}
 	f.Problem(404, "not-found", "no resource", "GET", "/api/v1/relations?resource=elsewhere", "")
