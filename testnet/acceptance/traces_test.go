@@ -191,10 +191,14 @@ func TestTraces(t *testing.T) {
 		t.Errorf("the request links to %v", links)
 	}
 
-	// What passes as it is has one span.
+	// What passes as it is has a span, and its crossing to the application as well, which began after it.
 	const plain = "6bf92f3577b34da6a3ce929d0e0e4736"
 	prompt(t, nantes, "GET /networks", "", "Traceparent", "00-"+plain+"-00f067aa0ba902b7-01")
-	c.wait(t, e, plain, map[string]string{"nantes server GET images": ""})
+	found = c.wait(t, e, plain, map[string]string{"nantes server GET images": "", "nantes client GET application": "nantes server GET images"})
+	if asked, crossing := found["nantes server GET images"], found["nantes client GET application"]; asked.parent() != "00f067aa0ba902b7" ||
+		crossing.StartTimeUnixNano < asked.StartTimeUnixNano || crossing.EndTimeUnixNano != asked.EndTimeUnixNano || crossing.EndTimeUnixNano < crossing.StartTimeUnixNano {
+		t.Errorf("what has passed was told as %v, its crossing as %v", asked.Span, crossing.Span)
+	}
 
 	// The access log has the same identifiers.
 	e.Eventually(t, patience, "the access log names the trace", func() error {

@@ -125,6 +125,7 @@ func (x *exchange) ask(fresh bool) (err error) {
 	if x.k, err = x.to.take(fresh); err != nil {
 		return err
 	}
+	x.r.Trace.Cross()
 	if _, err = x.k.conn.Write(x.out); err != nil {
 		x.cut = true // there may be an answer all the same, from who did not want to read so far
 	} else if !x.body.done() {

@@ -119,38 +119,62 @@ func (a *Asked) End(status int, answer http.Header) {
 // Mark is what there is to know of a request that passes as it is.
 type Mark struct {
 	before  trace.SpanContext
+	began   time.Time
+	crossed time.Time // when it went out to the application; zero: it did not
 	Sampled bool
 }
 
-// Mark decides about such a request, whose traceparent may be empty.
+// Mark decides about such a request, which has come just now, and whose traceparent may be empty.
 func (t *Tracer) Mark(traceparent []byte) (m Mark) {
 	if t == nil {
 		return m
 	}
 	if len(traceparent) == 0 {
 		m.Sampled = rand.Float64() < t.sample
-		return m
+	} else {
+		m.before = heard(http.Header{"Traceparent": {string(traceparent)}})
+		m.Sampled = m.before.IsSampled()
 	}
-	m.before = heard(http.Header{"Traceparent": {string(traceparent)}})
-	m.Sampled = m.before.IsSampled()
+	if m.Sampled {
+		m.began = time.Now()
+	}
 	return m
 }
 
-// Passed tells of a request that has passed as it is, and returns its trace.
+// Cross remembers when such a request goes out to the application; where it goes out again, the last time counts.
+func (m *Mark) Cross() {
+	if m.Sampled {
+		m.crossed = time.Now()
+	}
+}
+
+// Passed tells of a request that has passed as it is, whose answer began when it had taken so long, and of its crossing to the application. It
+// returns its trace.
 func (t *Tracer) Passed(m Mark, service engine.ServiceName, method, path string, status int, took time.Duration) string {
 	if t == nil || !m.Sampled {
 		return ""
 	}
-	ctx, now := context.Background(), time.Now()
+	ctx, end := context.Background(), m.began.Add(took)
+	if took == 0 { // there was no answer
+		end = time.Now()
+	}
 	if m.before.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, m.before)
 	}
-	_, span := t.tracer.Start(ctx, method+" "+string(service), begun(now.Add(-took)), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
-		attribute.String("http.request.method", method), attribute.String("url.path", path), attribute.String("skerry.service", string(service)),
-		attribute.Bool("skerry.plain", true), attribute.Int("http.response.status_code", status)))
-	if status >= http.StatusInternalServerError || status == 0 {
-		span.SetStatus(codes.Error, http.StatusText(status))
+	about := []attribute.KeyValue{attribute.String("http.request.method", method), attribute.String("skerry.service", string(service)),
+		attribute.Int("http.response.status_code", status)}
+	tell := func(ctx context.Context, name string, kind trace.SpanKind, from time.Time, more ...attribute.KeyValue) (context.Context, trace.Span) {
+		ctx, span := t.tracer.Start(ctx, name, begun(from), trace.WithSpanKind(kind), trace.WithAttributes(about...), trace.WithAttributes(more...))
+		if status >= http.StatusInternalServerError || status == 0 {
+			span.SetStatus(codes.Error, http.StatusText(status))
+		}
+		return ctx, span
 	}
-	span.End(trace.WithTimestamp(now))
+	ctx, span := tell(ctx, method+" "+string(service), trace.SpanKindServer, m.began, attribute.String("url.path", path), attribute.Bool("skerry.plain", true))
+	if !m.crossed.IsZero() {
+		_, crossing := tell(ctx, method+" application", trace.SpanKindClient, m.crossed)
+		crossing.End(trace.WithTimestamp(end))
+	}
+	span.End(trace.WithTimestamp(end))
 	return span.SpanContext().TraceID().String()
 }
