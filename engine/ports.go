@@ -52,6 +52,8 @@ type SiteStatus struct {
 	Uncompared bool
 	// Relay is the member through which the site is reached, empty while it is reached itself.
 	Relay SiteID
+	// Hole says that it is reached itself, through a hole that the two have made in their NATs.
+	Hole bool
 	// Streams is how many streams are open to and from it, Bytes what its letters take that are being taken in.
 	Streams int
 	Bytes   int64

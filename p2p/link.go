@@ -3,6 +3,7 @@ package p2p
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type link struct {
 	lastSeen time.Time
 	tries    []engine.Try // what came of the ways to it that were tried last, while it is not reached itself
 	refusals refusals
+	holes    []string            // the connections that lead through a hole in NATs, by their identifiers
 	streams  map[protocol.ID]int // of the member, that are being served
 	// comparing says that a comparison is under way that this site has begun, serving that one is that the member has.
 	comparing, serving bool
@@ -85,10 +87,10 @@ func (l *link) status() engine.SiteStatus {
 	for _, c := range l.n.host.Network().ConnsToPeer(l.pid) {
 		streams += len(c.GetStreams())
 	}
-	through := l.through()
+	through, direct := l.through(), l.direct()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return engine.SiteStatus{Reachable: l.up, Relay: through, RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
+	return engine.SiteStatus{Reachable: l.up, Relay: through, Hole: l.up && direct != nil && slices.Contains(l.holes, direct.ID()), RTT: l.rtt, Ahead: l.ahead, LastSeen: l.lastSeen, Since: l.since, Uncompared: l.up && !l.known, Streams: streams, Bytes: l.in.taking.Load()}
 }
 
 func (l *link) isUp() bool {

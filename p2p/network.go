@@ -87,7 +87,7 @@ func New(cfg Config, membership engine.Membership, exchange engine.Exchange) (*N
 		return nil, err
 	}
 	n.outside.seen = map[peer.ID]multiaddr.Multiaddr{}
-	if n.punch, n.punchable, err = newPunch(n.host, &n.outside); err != nil {
+	if n.punch, n.punchable, err = newPunch(n.host, &n.outside, n.holeMade); err != nil {
 		return nil, errors.Join(err, n.host.Close())
 	}
 	if cfg.Relay {

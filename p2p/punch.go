@@ -57,18 +57,45 @@ func (o *outside) addresses() []multiaddr.Multiaddr {
 }
 
 // newPunch has two sites that are connected through a relay open a hole in their NATs to each other at the same moment: libp2p's DCUtR. Where
-// that works, the connection without the relay takes the place of the other. Ready is closed once holes can be made.
-func newPunch(h host.Host, o *outside) (s *holepunch.Service, ready <-chan struct{}, err error) {
+// that works, the connection without the relay takes the place of the other, and made is told with whom. Ready is closed once holes can be made.
+func newPunch(h host.Host, o *outside, made func(peer.ID)) (s *holepunch.Service, ready <-chan struct{}, err error) {
 	known, ok := h.(interface{ IDService() identify.IDService })
 	if !ok {
 		return nil, nil, errors.New("punch holes: the host does not identify itself")
 	}
 	watched := &watchedHost{Host: h, listened: make(chan struct{})}
-	s, err = holepunch.NewService(watched, known.IDService(), o.addresses, holepunch.DirectDialTimeout(dialTimeout))
+	s, err = holepunch.NewService(watched, known.IDService(), o.addresses, holepunch.DirectDialTimeout(dialTimeout), holepunch.WithTracer(madeHoles(made)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("punch holes: %w", err)
 	}
 	return s, watched.listened, nil
+}
+
+// madeHoles is told of each hole that was made, at both of its ends.
+type madeHoles func(peer.ID)
+
+// Trace implements holepunch.EventTracer.
+func (made madeHoles) Trace(e *holepunch.Event) {
+	if end, ok := e.Evt.(*holepunch.EndHolePunchEvt); ok && end.Success {
+		made(e.Remote)
+	}
+}
+
+// holeMade notes that the connections that there are to a member now without a relay lead through a hole.
+func (n *Network) holeMade(with peer.ID) {
+	l := n.link(siteOf(with))
+	if l == nil {
+		return
+	}
+	var holes []string
+	for _, c := range n.host.Network().ConnsToPeer(with) {
+		if !circuit(c.RemoteMultiaddr()) {
+			holes = append(holes, c.ID())
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holes = holes
 }
 
 // watchedHost tells when libp2p's service for holes is ready. It offers itself a moment before that, and one that is closed in that moment never

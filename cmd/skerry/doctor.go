@@ -113,8 +113,11 @@ func printWays(p *program, w api.Ways, of string) {
 
 // meeting is how two sites meet, in a word or two.
 func meeting(p doctor.Pair) string {
-	if p.State == doctor.Relayed {
+	switch {
+	case p.State == doctor.Relayed:
 		return "through " + p.Relay
+	case p.Hole:
+		return "through a hole"
 	}
 	return string(p.State)
 }

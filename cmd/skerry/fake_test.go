@@ -120,7 +120,7 @@ func startFake() *fakeAgent {
 				{"from": "lyon", "address": "/ip4/192.168.1.2/tcp/4700", "relay": "", "result": "timed-out", "other": "", "detail": "i/o timeout\x1b[2J", "at": before(time.Second)},
 				{"from": "nantes", "address": "", "relay": "", "result": "no-relay", "other": "", "detail": "", "at": before(time.Second)}}},
 			{"a": "nantes", "b": "paris", "state": "relayed", "relay": "lyon", "transport": "quic", "rtt_ms": 7, "causes": nat, "help": []string{}, "tries": []m{}},
-			{"a": "lyon", "b": "paris", "state": "direct", "relay": "", "transport": "tcp", "rtt_ms": 3, "causes": []m{}, "help": []string{}, "tries": []m{}},
+			{"a": "lyon", "b": "paris", "state": "direct", "relay": "", "hole": true, "transport": "tcp", "rtt_ms": 3, "causes": []m{}, "help": []string{}, "tries": []m{}},
 		}, "asked": []m{{"site": "lyon", "error": ""}, {"site": "nantes", "error": "nantes gave no certain answer"}}})
 	})
 	mux.HandleFunc("GET /api/v1/sites/{name}/preview", func(w http.ResponseWriter, r *http.Request) {

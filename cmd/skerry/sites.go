@@ -68,6 +68,8 @@ func (s *site) way() string {
 		return "this site"
 	case s.Reachable && s.Relay != "":
 		return "reachable through " + s.Relay
+	case s.Reachable && s.Hole:
+		return "reachable through a hole in NATs"
 	case s.Reachable:
 		return "reachable"
 	}

@@ -24,6 +24,13 @@ func relayed(t *testing.T, symmetric ...string) *env.Env {
 // relay returns through whom one site says that it reaches another, and whether it reaches it.
 func relay(t testing.TB, at *env.Site, other string) (by string, reached bool) {
 	t.Helper()
+	s := seen(t, at, other)
+	return s.Relay, s.Reachable
+}
+
+// seen is what one site says of another.
+func seen(t testing.TB, at *env.Site, other string) site.Seen {
+	t.Helper()
 	sites, err := at.Client().Sites(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +39,7 @@ func relay(t testing.TB, at *env.Site, other string) (by string, reached bool) {
 	if i < 0 {
 		t.Fatalf("%s knows no site %s", at.Name(), other)
 	}
-	return sites[i].Relay, sites[i].Reachable
+	return sites[i]
 }
 
 // TestTwoSitesBehindNATsMeetThroughAThird: what two of them share converges through a member that relays, and while that one is cut off, both say that
@@ -82,8 +89,11 @@ func TestTwoSitesBehindNATsMakeHoles(t *testing.T) {
 	meet(t, e)
 	e.Eventually(t, patience, "nantes and lyon reach each other themselves", func() error {
 		for _, pair := range [][2]*env.Site{{nantes, lyon}, {lyon, nantes}} {
-			if by, reached := relay(t, pair[0], pair[1].Name()); !reached || by != "" {
-				return fmt.Errorf("%s reaches %s: %t, through %q", pair[0].Name(), pair[1].Name(), reached, by)
+			if s := seen(t, pair[0], pair[1].Name()); !s.Reachable || s.Relay != "" || !s.Hole {
+				return fmt.Errorf("%s reaches %s: %t, through %q, through a hole: %t", pair[0].Name(), pair[1].Name(), s.Reachable, s.Relay, s.Hole)
+			}
+			if s := seen(t, pair[0], "paris"); s.Hole {
+				return fmt.Errorf("%s is told to reach paris through a hole", pair[0].Name())
 			}
 		}
 		return nil

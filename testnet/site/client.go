@@ -33,6 +33,7 @@ type Seen struct {
 	Reachable bool     `json:"reachable"`
 	RTT       *float64 `json:"rtt_ms"`
 	Relay     string   `json:"relay"`
+	Hole      bool     `json:"hole"`
 }
 
 // Resource is one replicated resource as a site lists it.

@@ -12,6 +12,7 @@ type Site struct {
 	EstimatedRTT       *float64         `json:"estimated_rtt_ms"`
 	LastSeen           *time.Time       `json:"last_seen"`
 	Relay              string           `json:"relay"`
+	Hole               bool             `json:"hole"`
 	Services           []string         `json:"services"`
 	Application        string           `json:"application"`
 	ApplicationVersion string           `json:"application_version"`

@@ -35,6 +35,7 @@ type Pair struct {
 	B         string   `json:"b"`
 	State     State    `json:"state"`
 	Relay     string   `json:"relay"`     // its name
+	Hole      bool     `json:"hole"`      // of a direct pair: the two have made a hole in their NATs for it
 	Transport string   `json:"transport"` // of a relayed pair: to the relay
 	RTT       *float64 `json:"rtt_ms"`
 	// Causes are why they do not meet, or not without a relay, the first one first to be dealt with. Of a direct pair there is none.
@@ -106,7 +107,7 @@ func (m *Mesh) pair(a, b Site) Pair {
 	there, back := m.Views[a.ID].to(b.ID), m.Views[b.ID].to(a.ID)
 	for _, w := range []*Way{there, back} {
 		if w != nil && w.Reachable && p.State != Direct {
-			p.State, p.Transport, p.RTT, p.Relay = Direct, w.Transport, w.RTT, ""
+			p.State, p.Transport, p.RTT, p.Relay, p.Hole = Direct, w.Transport, w.RTT, "", w.Hole
 			if w.Relay != "" {
 				p.State, p.Relay = Relayed, m.name(w.Relay)
 			}

@@ -27,7 +27,9 @@ type Way struct {
 	Since     *time.Time `json:"since"` // when reachable became what it is; nil: not tried yet
 	RTT       *float64   `json:"rtt_ms"`
 	// Relay is the peer id of the member through which it is reached; empty: none.
-	Relay     string `json:"relay"`
+	Relay string `json:"relay"`
+	// Hole says that it is reached itself, through a hole that the two have made in their NATs.
+	Hole      bool   `json:"hole"`
 	Transport string `json:"transport"` // quic, tcp or websocket; empty: there is no connection
 	// Seen is the address at which it is seen, Inbound says that it has opened the connection.
 	Seen    string `json:"seen"`
@@ -58,7 +60,7 @@ func ViewOf(self engine.SiteID, members []engine.Member, ways map[engine.SiteID]
 		if !known {
 			continue
 		}
-		way := Way{Site: string(m.ID), Name: string(m.Name), Reachable: w.Reachable, Since: moment(w.Since), Relay: string(w.Relay),
+		way := Way{Site: string(m.ID), Name: string(m.Name), Reachable: w.Reachable, Since: moment(w.Since), Relay: string(w.Relay), Hole: w.Hole,
 			Transport: w.Transport, Seen: w.Seen, Inbound: w.Inbound, Relays: w.Relays, Tries: []Try{}}
 		if w.RTT > 0 {
 			ms := float64(w.RTT.Microseconds()) / 1000

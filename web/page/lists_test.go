@@ -60,15 +60,16 @@ func TestAListCountsWhatItsFiltersLeave(t *testing.T) {
 	}
 }
 
-// TestASiteThatARelayReachesSaysSo: on the overview, in the list of sites and on its own page.
-func TestASiteThatARelayReachesSaysSo(t *testing.T) {
+// TestASiteSaysThroughWhatItIsReached: a relay or a hole in NATs, on the overview, in the list of sites and on its own page.
+func TestASiteSaysThroughWhatItIsReached(t *testing.T) {
 	s := webtest.Generous()
 	address := serve(t, s)
-	for relay, want := range map[engine.SiteID]bool{"": false, webtest.Toulouse: true} {
-		s.SetStatus(webtest.Nantes, engine.SiteStatus{Reachable: true, Relay: relay})
+	for _, way := range []engine.SiteStatus{{Reachable: true}, {Reachable: true, Relay: webtest.Toulouse}, {Reachable: true, Hole: true}} {
+		s.SetStatus(webtest.Nantes, way)
 		for _, path := range []string{"/", "/sites", "/sites/nantes"} {
-			if _, body := ask(t, "GET", address+path, nil); strings.Contains(body, "through toulouse") != want {
-				t.Errorf("%s, relayed by %q: %s", path, relay, mainOf(body))
+			_, body := ask(t, "GET", address+path, nil)
+			if strings.Contains(body, "through toulouse") != (way.Relay != "") || strings.Contains(body, "through a hole in NATs") != way.Hole {
+				t.Errorf("%s, reached as %+v: %s", path, way, mainOf(body))
 			}
 		}
 	}

@@ -65,12 +65,14 @@ func meets(p *doctor.Pair) string {
 
 // how says it in a word or two.
 func how(p *doctor.Pair) string {
-	switch p.State {
-	case doctor.Relayed:
+	switch {
+	case p.State == doctor.Relayed:
 		return "through " + p.Relay
-	case doctor.Direct:
+	case p.Hole:
+		return "over " + p.Transport + ", through a hole in NATs"
+	case p.State == doctor.Direct:
 		return "over " + p.Transport
-	case doctor.Unknown:
+	case p.State == doctor.Unknown:
 		return "neither can be asked"
 	}
 	return "do not meet"

@@ -20,6 +20,8 @@ type Site struct {
 	LastSeen     *time.Time `json:"last_seen"` // nil: never
 	// Relay is the site through which it is reached; empty: none.
 	Relay string `json:"relay"`
+	// Hole says that it is reached itself, through a hole that the two have made in their NATs.
+	Hole bool `json:"hole"`
 	// ClockAhead is in milliseconds, negative when its clock is behind; nil: not compared yet. Of the site that tells it is how far its machine's
 	// clock is ahead of the middle one of those that it hears, by which it goes.
 	ClockAhead *float64 `json:"clock_ahead_ms"`
@@ -126,7 +128,7 @@ func (s *Site) MarkSelf(now time.Time, ahead time.Duration) {
 // through which it is reached, here and there are the coordinates, nil where they have none.
 func (s *Site) Met(way engine.SiteStatus, relay string, has engine.Shared, here, there *vivaldi.Coordinate) {
 	s.Uses = &Uses{Streams: way.Streams, Bytes: way.Bytes, Resources: has.Resources, Refused: has.Refused, Forks: has.Forks, Bodies: has.Bodies}
-	s.Relay = relay
+	s.Relay, s.Hole = relay, way.Hole
 	s.Reachable, s.LastSeen = way.Reachable, Moment(way.LastSeen)
 	if way.RTT > 0 {
 		ms, ahead := float64(way.RTT.Microseconds())/1000, float64(way.Ahead.Microseconds())/1000
