@@ -36,8 +36,9 @@ type machine struct {
 	left []int
 }
 
-// TestPages follows docs/tutorial.md on two machines, and then the pages that go on with them.
-func TestPages(t *testing.T) {
+// machines are two, with a folder each.
+func machines(t *testing.T) map[string]*machine {
+	t.Helper()
 	n, err := netns.New("paris", "nantes")
 	if err != nil {
 		t.Fatal(err)
@@ -64,20 +65,41 @@ func TestPages(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	tools := filepath.Join(dir, "tools")
-	if err := os.Mkdir(tools, 0o755); err != nil {
-		t.Fatal(err)
+	return machines
+}
+
+// TestPages follows docs/tutorial.md on two machines, and then the pages that go on with them.
+func TestPages(t *testing.T) {
+	follow(t, machines(t), 3, "tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md")
+}
+
+// TestPagesOfOneSite follows those that begin with an application, and go on with the site that is made for it.
+func TestPagesOfOneSite(t *testing.T) {
+	m := machines(t)
+	if out, err := m["paris"].run(t.Context(), filepath.Dir(program), application); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
+	follow(t, m, 1, "own-application.md", "catalog.md")
+}
+
+// application is what the tutorial starts as well.
+const application = `skerry lab --images 127.0.0.1:9801 --networks 127.0.0.1:9802 --servers 127.0.0.1:9803 --data lab > lab.log 2>&1 &
+curl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:9801/images`
+
+// follow runs the blocks of pages, one after the other, each of which has a fewest number of them.
+func follow(t *testing.T, machines map[string]*machine, fewest int, pages ...string) {
+	t.Helper()
+	tools := t.TempDir()
 	if err := os.WriteFile(filepath.Join(tools, "scp"), []byte(copies), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md"} {
+	for _, name := range pages {
 		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		blocks, err := parse(string(page))
-		if err != nil || len(blocks) < 3 {
+		if err != nil || len(blocks) < fewest {
 			t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
 		}
 		for _, b := range blocks {

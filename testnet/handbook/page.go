@@ -15,22 +15,23 @@ type block struct {
 	shows []string
 }
 
-var fence = regexp.MustCompile("^```(\\w*)$")
+// fence begins or ends a block, which may stand in an item of a list.
+var fence = regexp.MustCompile("^( *)```(\\w*)$")
 
 // parse takes a page's blocks of commands, each of which begins with a comment that says where, and the text that may follow one.
 func parse(page string) (blocks []block, err error) {
-	kind, begin := "", 0
+	kind, indent, begin := "", "", 0
 	var inside []string
 	for i, line := range strings.Split(page, "\n") {
 		m := fence.FindStringSubmatch(line)
 		switch {
 		case m == nil && kind != "":
-			inside = append(inside, line)
+			inside = append(inside, strings.TrimPrefix(line, indent))
 		case m == nil:
-		case kind == "" && m[1] == "":
+		case kind == "" && m[2] == "":
 			return nil, fmt.Errorf("line %d: a block does not say what it is", i+1)
 		case kind == "":
-			kind, begin, inside = m[1], i+1, nil
+			indent, kind, begin, inside = m[1], m[2], i+1, nil
 		default:
 			switch {
 			case kind == "text" && len(blocks) > 0:

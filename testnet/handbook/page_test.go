@@ -7,8 +7,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	page := strings.ReplaceAll("text\n'''sh\n# at paris, at nantes\nls\npwd\n'''\nmore\n'''text\na …\n'''\n'''yaml\nx: y\n'''\n'''sh\n# at nantes\ntrue\n'''\n", "'''", "```")
-	want := []block{{2, []string{"paris", "nantes"}, "# at paris, at nantes\nls\npwd", []string{"a …"}}, {14, []string{"nantes"}, "# at nantes\ntrue", nil}}
+	page := strings.ReplaceAll("text\n'''sh\n# at paris, at nantes\nls\npwd\n'''\nmore\n'''text\na …\n'''\n'''yaml\nx: y\n'''\n1. item\n\n   '''sh\n   # at nantes\n     true\n   '''\n", "'''", "```")
+	want := []block{{2, []string{"paris", "nantes"}, "# at paris, at nantes\nls\npwd", []string{"a …"}}, {16, []string{"nantes"}, "# at nantes\n  true", nil}}
 	if got, err := parse(page); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
