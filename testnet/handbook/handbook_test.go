@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -79,8 +80,43 @@ func TestPagesOfOneSite(t *testing.T) {
 	if out, err := m["paris"].run(t.Context(), filepath.Dir(program), application); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	follow(t, m, 1, "own-application.md", "catalog.md")
+	m["nantes"].secured(t)
+	follow(t, m, 1, "own-application.md", "catalog.md", "access.md")
 }
+
+// secured starts an agent whose API is as docs/access.md has it beyond loopback, with a certificate of an authority of its own.
+func (m *machine) secured(t *testing.T) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "access.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := regexp.MustCompile("(?s)```yaml\n(api:\n  listen: 0.*?)```").FindSubmatch(page)
+	if api == nil {
+		t.Fatal("docs/access.md has no API beyond loopback")
+	}
+	if err := os.WriteFile(filepath.Join(m.folder, "api.yaml"), api[1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.host.Names("127.0.0.1 localhost nantes.skerry.example\n"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := m.run(t.Context(), filepath.Dir(program), application+"\n"+securing); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+const securing = `
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -keyout ca.key -out ca.pem
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=nantes -keyout key.pem -out request.pem
+openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -extfile <(echo subjectAltName=DNS:nantes.skerry.example)
+skerry init . --site nantes --openapi http://127.0.0.1:9801/openapi.yaml
+sed -i '/^api:/,/^mesh:/{/^mesh:/!d}' agent.yaml
+cat api.yaml >> agent.yaml
+openssl rand -base64 18 | skerry accounts --file accounts add first --role admin
+skerry config check agent.yaml
+skerry agent --config agent.yaml > agent.log 2>&1 &
+curl -s --retry 60 --retry-all-errors --retry-delay 1 --fail --cacert ca.pem https://nantes.skerry.example:8700/readyz`
 
 // application is what the tutorial starts as well.
 const application = `skerry lab --images 127.0.0.1:9801 --networks 127.0.0.1:9802 --servers 127.0.0.1:9803 --data lab > lab.log 2>&1 &

@@ -172,10 +172,27 @@ func (n *Network) ip(args ...string) error { return ip(append([]string{"-n", n.n
 
 func ip(args ...string) error { return command(append([]string{"ip"}, args...)...) }
 
-// directory is where iproute2 keeps named namespaces.
-const directory = "/run/netns"
+// directory is where iproute2 keeps named namespaces, files what those have in /etc of their own.
+const directory, files = "/run/netns", "/etc/netns"
+
+// Names has what is run on the host find names as hosts says, which is as /etc/hosts is.
+func (h *Host) Names(hosts string) error {
+	own := filepath.Join(files, h.namespace)
+	err := os.MkdirAll(own, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own, "hosts"), []byte(hosts), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("name hosts at %s: %w", h.Name, err)
+	}
+	return nil
+}
 
 func remove(namespace string) error {
+	if err := os.RemoveAll(filepath.Join(files, namespace)); err != nil {
+		return fmt.Errorf("remove the files of a namespace: %w", err)
+	}
+	_ = os.Remove(files) // others may have some there
 	if _, err := os.Stat(filepath.Join(directory, namespace)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
