@@ -46,7 +46,7 @@ func TestClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks, err := parse(string(page))
+	blocks, err := Parse(string(page))
 	if err != nil || len(blocks) < 15 {
 		t.Fatalf("%d blocks, %v", len(blocks), err)
 	}
@@ -74,13 +74,13 @@ func TestClusters(t *testing.T) {
 		}
 	})
 	for _, b := range blocks {
-		for _, at := range b.at {
-			output, err := m.run(t.Context(), at, b.commands)
+		for _, at := range b.At {
+			output, err := m.run(t.Context(), at, b.Commands)
 			if err != nil {
-				t.Fatalf("docs/clusters.md:%d at %s: %v\n%s\n%s", b.line, at, err, b.commands, output)
+				t.Fatalf("docs/clusters.md:%d at %s: %v\n%s\n%s", b.Line, at, err, b.Commands, output)
 			}
-			if want := b.missing(output); want != "" {
-				t.Fatalf("docs/clusters.md:%d at %s does not show %q in its turn, but\n%s", b.line, at, want, output)
+			if want := b.Missing(output); want != "" {
+				t.Fatalf("docs/clusters.md:%d at %s does not show %q in its turn, but\n%s", b.Line, at, want, output)
 			}
 		}
 	}

@@ -134,21 +134,21 @@ func follow(t *testing.T, machines map[string]*machine, fewest int, pages ...str
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks, err := parse(string(page))
+		blocks, err := Parse(string(page))
 		if err != nil || len(blocks) < fewest {
 			t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
 		}
 		for _, b := range blocks {
-			for _, at := range b.at {
+			for _, at := range b.At {
 				if machines[at] == nil {
-					t.Fatalf("docs/%s:%d: there is no machine %s", name, b.line, at)
+					t.Fatalf("docs/%s:%d: there is no machine %s", name, b.Line, at)
 				}
-				output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.commands)
+				output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.Commands)
 				if err != nil {
-					t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.line, at, err, b.commands, output)
+					t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.Line, at, err, b.Commands, output)
 				}
-				if want := b.missing(output); want != "" {
-					t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.line, at, want, output)
+				if want := b.Missing(output); want != "" {
+					t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.Line, at, want, output)
 				}
 			}
 		}

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// block is one block of commands.
-type block struct {
-	line     int      // of the page
-	at       []string // machines
-	commands string
-	// shows are the lines that its output has, in order; "…" stands for anything.
-	shows []string
+// Block is one block of commands.
+type Block struct {
+	Line     int      // of the page
+	At       []string // machines
+	Commands string
+	// Shows are the lines that its output has, in order; "…" stands for anything.
+	Shows []string
 }
 
 // fence begins or ends a block, which may stand in an item of a list.
 var fence = regexp.MustCompile("^( *)```(\\w*)$")
 
-// parse takes a page's blocks of commands, each of which begins with a comment that says where, and the text that may follow one.
-func parse(page string) (blocks []block, err error) {
+// Parse takes a page's blocks of commands, each of which begins with a comment that says where, and the text that may follow one.
+func Parse(page string) (blocks []Block, err error) {
 	kind, indent, begin := "", "", 0
 	var inside []string
 	for i, line := range strings.Split(page, "\n") {
@@ -35,15 +35,15 @@ func parse(page string) (blocks []block, err error) {
 		default:
 			switch {
 			case kind == "text" && len(blocks) > 0:
-				blocks[len(blocks)-1].shows = inside
+				blocks[len(blocks)-1].Shows = inside
 			case kind == "sh":
-				b := block{line: begin, commands: strings.Join(inside, "\n")}
-				where, _, _ := strings.Cut(b.commands, "\n")
+				b := Block{Line: begin, Commands: strings.Join(inside, "\n")}
+				where, _, _ := strings.Cut(b.Commands, "\n")
 				if !strings.HasPrefix(where, "# at ") {
 					return nil, fmt.Errorf("line %d: a block begins with \"# at MACHINE\"", begin)
 				}
 				for _, at := range regexp.MustCompile(`at (\w+)`).FindAllStringSubmatch(where, -1) {
-					b.at = append(b.at, at[1])
+					b.At = append(b.At, at[1])
 				}
 				blocks = append(blocks, b)
 			}
@@ -53,9 +53,9 @@ func parse(page string) (blocks []block, err error) {
 	return blocks, nil
 }
 
-// missing is the first line that an output does not have in its turn, empty for none.
-func (b block) missing(output string) string {
-	for _, want := range b.shows {
+// Missing is the first line that an output does not have in its turn, empty for none.
+func (b Block) Missing(output string) string {
+	for _, want := range b.Shows {
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*")
 		at := regexp.MustCompile("(?m)^" + pattern).FindStringIndex(output)
 		if at == nil {

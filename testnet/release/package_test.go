@@ -30,9 +30,13 @@ func described(t *testing.T) string {
 	return program
 }
 
-// TestDebianPackage installs the package, runs the agent as its unit does, and removes it again.
+// TestDebianPackage installs the package, runs the agent as its unit does, and removes it again. Then it is installed as docs/install.md says.
 func TestDebianPackage(t *testing.T) {
 	script, err := filepath.Abs("testdata/installed.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Abs("testdata/machines.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +85,7 @@ func TestDebianPackage(t *testing.T) {
 	if _, left, _ := strings.Cut(out, "== remove\n"); strings.Contains(left, "\n/") {
 		t.Errorf("something is left:\n%s", left)
 	}
+	followInstall(t, pages, pkg)
 }
 
 // run runs a command and returns what it has written.

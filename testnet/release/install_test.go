@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/skerry/skerry/testnet/handbook"
+)
+
+// application is what is in front at both machines; its command, where it keeps what it has.
+const application = `%s lab --images 127.0.0.1:9801 --networks 127.0.0.1:9802 --servers 127.0.0.1:9803 --data %s > /dev/null 2>&1 &
+curl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:9801/images`
+
+// answers are what somebody says whom skerry init asks: what the site is called, and where the application is.
+const answers = "paris\nhttp://127.0.0.1:9801\n"
+
+// followInstall runs the blocks of docs/install.md with a package, on machines that have it not yet.
+func followInstall(t *testing.T, script, pkg string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("docs", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := handbook.Parse(string(page))
+	if err != nil || len(blocks) < 4 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	run := machines(t, script, pkg)
+	if out, err := run("", "", fmt.Sprintf(application, program, t.TempDir())); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, b := range blocks {
+		for _, at := range b.At {
+			output, err := run(at, answers, b.Commands)
+			if err != nil {
+				t.Fatalf("docs/install.md:%d at %s: %v\n%s\n%s", b.Line, at, err, b.Commands, output)
+			}
+			if want := b.Missing(output); want != "" {
+				t.Fatalf("docs/install.md:%d at %s does not show %q in its turn, but\n%s", b.Line, at, want, output)
+			}
+		}
+	}
+}
+
+// machines starts what the script makes, and returns what runs commands there; at nowhere, they run beside the machines.
+func machines(t *testing.T, script, pkg string) (run func(at, input, commands string) (string, error)) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	c := exec.CommandContext(ctx, "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", script, pkg)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGKILL) // and with it all that is in its namespaces
+		_ = c.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "up\n" {
+		t.Fatalf("the machines do not come up: %q, %v", line, err)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(at, input, commands string) (string, error) {
+		argv := []string{"--target", strings.TrimSpace(string(children)), "--mount", "--net", "--pid", "--"}
+		if at != "" {
+			argv = append(argv, "chroot", "/mnt/"+at, "env", "-C", "/root", "HOME=/root")
+		}
+		output, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			return "", err
+		}
+		defer output.Close()
+		c := exec.CommandContext(ctx, "nsenter", append(argv, "bash", "-eu", "-o", "pipefail", "-c", commands)...)
+		c.Stdin, c.Stdout, c.Stderr = strings.NewReader(input), output, output // a file, so that Wait does not wait for what is left running
+		err = c.Run()
+		text, readErr := os.ReadFile(output.Name())
+		if err == nil {
+			err = readErr
+		}
+		return string(text), err
+	}
+}
