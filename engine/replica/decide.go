@@ -143,7 +143,7 @@ func (r *Replica) Case() *decide.Case {
 // carryOut does what a decision comes to, and names the operation that it has issued.
 func (r *Replica) carryOut(o *decide.Orders) (issued engine.OperationID, err error) {
 	for _, rival := range o.Claim {
-		r.env.Claim(rival)
+		r.env.Claim(rival, true)
 	}
 	if o.Land {
 		r.land()

@@ -110,6 +110,15 @@ func (e env) Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID
 	return claims
 }
 
+func (e env) Making(k *engine.Kind) bool {
+	for _, r := range e.replicas {
+		if r.Kind == k && r.Busy() && r.Mine.Local == "" && !r.Me.Rejoins {
+			return true
+		}
+	}
+	return false
+}
+
 func (e env) TakeName(_ *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
 	if !slices.Contains(e.names[key], by) {
 		e.names[key] = append(e.names[key], by)
@@ -130,9 +139,7 @@ func (e env) FreeName(_ *engine.Kind, key engine.ResourceID, by engine.DocumentI
 
 func (e env) Claimed(id engine.DocumentID) bool { return e.claimed[id] }
 
-func (e env) Claim(id engine.DocumentID) { e.claimed[id] = true }
-
-func (e env) Unclaim(id engine.DocumentID) { delete(e.claimed, id) }
+func (e env) Claim(id engine.DocumentID, asks bool) { e.claimed[id] = asks }
 
 func (e env) LetDelete(*engine.Operation) bool { return !e.holdsDeletes }
 

@@ -249,11 +249,11 @@ type Env interface {
 	Rivals(k *engine.Kind, key engine.ResourceID, but engine.DocumentID) []view.Claim
 	TakeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool
 	FreeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID)
-	// Claimed reports whether the resource is asked to give up its object, which is in the way of an earlier one of its name;
-	// Claim asks another for that.
+	// Making reports whether a request is out that makes the object of another resource, whose identifier the application gives.
+	Making(k *engine.Kind) bool
+	// Claimed reports whether the resource is asked to give up its object, which is in the way of an earlier one of its name; Claim asks for that, or no more.
 	Claimed(document engine.DocumentID) bool
-	Claim(document engine.DocumentID)
-	Unclaim(document engine.DocumentID)
+	Claim(document engine.DocumentID, asks bool)
 
 	// LetDelete reports whether a late deletion may run unconfirmed. HoldDelete and ReleaseDelete tell that one waits, or no more.
 	LetDelete(o *engine.Operation) bool

@@ -37,7 +37,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 		}
 		return nil, false
 	case owner == nil:
-		r.env.Unclaim(r.Document)
+		r.env.Claim(r.Document, false)
 		if mine.Yields {
 			r.yield(time.Time{})
 		}
@@ -54,7 +54,7 @@ func (r *Replica) keepName() (t task, waits bool) {
 		return &giveUp{born: mine.Born}, true
 	}
 	r.yield(r.env.Now())
-	r.env.Unclaim(r.Document)
+	r.env.Claim(r.Document, false)
 	r.out.wakeBorn(rivals)
 	return nil, true
 }
@@ -107,7 +107,7 @@ func (t *giveUp) answer(r *work, in *Answered) bool {
 	drift.Leave(r.View, r.Mine.Local, t.born.ID, in.Reply, r.env.Now())
 	r.out.wakeBorn(r.env.Rivals(r.Kind, r.About.Key, r.Document))
 	r.yield(r.env.Now())
-	r.env.Unclaim(r.Document)
+	r.env.Claim(r.Document, false)
 	return true
 }
 

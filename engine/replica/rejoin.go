@@ -169,7 +169,7 @@ func (t *rejoin) reissue(r *work) {
 
 // seek looks for the object by the marker that its create has left in it, if there may be one. It reports whether it does.
 func (t *rejoin) seek(r *work) bool {
-	creates := r.History.All(func(o *engine.Operation) bool { return o.Type == engine.TypeCreate && issue.Marks(r.Kind, o) })
+	creates := r.History.All(func(o *engine.Operation) bool { return isCreate(o) && issue.Marks(r.Kind, o) })
 	if t.sought || len(creates) == 0 || t.never() {
 		return false
 	}
@@ -199,21 +199,29 @@ func (t *rejoin) found(r *work, in *Answered) bool {
 }
 
 // nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
+func isCreate(o *engine.Operation) bool { return o.Type == engine.TypeCreate }
+
 func (t *rejoin) nameless(r *work) bool {
 	if t.seek(r) {
 		return false
 	}
-	born := r.History.Born(merge.Any)
-	if born == nil || t.never() { // it is no more, or never was here
-		return t.joined(r, "")
-	}
+	born, open, never := r.History.Born(merge.Any), t.remnant.Sent, t.never()
 	t.joined(r, "")
-	r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
-		Error: "the disk of this site was set back, and nobody knows which object of its application this is: say so, or have a new one made"})
-	for _, at := range append(slices.Clip(born.Copies), born) {
-		r.Me.Settled[at.Line] = min(r.Me.Settled[at.Line], at.Number-1)
+	switch {
+	case never:
+	case born == nil && open: // what is no more may have been made
+		for _, o := range r.History.All(isCreate) {
+			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined,
+				Error: "it is deleted, and nobody knows what this has made here: it had no answer yet, and the disk of this site was set back since"})
+		}
+	case born != nil:
+		r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
+			Error: "the disk of this site was set back, and nobody knows which object of its application this is: say so, or have a new one made"})
+		for _, at := range append(slices.Clip(born.Copies), born) {
+			r.Me.Settled[at.Line] = min(r.Me.Settled[at.Line], at.Number-1)
+		}
+		maps.DeleteFunc(r.Me.Settled, func(_ engine.Line, n uint64) bool { return n == 0 })
 	}
-	maps.DeleteFunc(r.Me.Settled, func(_ engine.Line, n uint64) bool { return n == 0 })
 	return true
 }
 
@@ -224,12 +232,12 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 	if t.sent {
 		return t.corrected(r, in)
 	}
-	exists := r.Exists()
+	as, one := view.WithRightsOfAll(r.View)
 	t.known = r.History.Complete()
 	switch {
 	case !t.free(r, t.local): // the application was set back too, and has just given it away
 		return t.joined(r, "")
-	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone():
+	case in.Err != nil || in.Reply.Status != 200 && !in.Reply.Gone(), r.env.Making(r.Kind): // which may have been given this identifier
 		return t.later(r)
 	case in.Reply.Gone() && !slices.Contains([]engine.LocalID{"", t.local}, t.remnant.Local) && t.free(r, t.remnant.Local): // the one that this run knew
 		t.local = t.remnant.Local
@@ -238,15 +246,11 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		return t.nameless(r)
 	case in.Reply.Gone(), r.History.Len() == 0 && r.History.Base() == nil: // what made it is lost: it is nobody's
 		return t.joined(r, "")
-	case t.remnant.Late && r.Part(r.Self) != view.PartMember: // it was removed meanwhile: the object stays as it is
+	case !one, t.remnant.Late && r.Part(r.Self) != view.PartMember: // where it was removed meanwhile the object stays as it is
 		return t.joined(r, t.local)
-	case !exists:
+	case !r.Exists():
 		call := r.sendCall(&engine.Operation{Type: engine.TypeDelete, Method: "DELETE", Path: r.Kind.Item}, t.local, "", nil)
-		var one bool
-		if call.Call.As, one = view.WithRightsOfAll(r.View); !one {
-			return t.joined(r, t.local)
-		}
-		t.sent, t.deletes = true, true
+		call.Call.As, t.sent, t.deletes = as, true, true
 		return r.call(call)
 	}
 	fold := r.History.Fold(merge.Any)
@@ -255,11 +259,10 @@ func (t *rejoin) answer(r *work, in *Answered) bool {
 		return t.joined(r, t.local)
 	}
 	call, err := plan.Correction(r.Kind, r.History.MergeType(), edit, in.Presented, t.local)
-	var one bool
-	if call.As, one = view.WithRightsOfAll(r.View); err != nil || !one {
+	if err != nil {
 		return t.joined(r, t.local)
 	}
-	t.sent = true
+	call.As, t.sent = as, true
 	return r.call(&Call{Kind: CallSend, Present: true, Call: call})
 }
 
@@ -284,9 +287,8 @@ func (t *rejoin) corrected(r *work, in *Answered) bool {
 	switch became {
 	case plan.Done:
 		if t.deletes {
-			return t.joined(r, "")
+			t.local = ""
 		}
-		return t.joined(r, t.local)
 	case plan.Conflict:
 		if t.tries++; t.tries < 3 {
 			t.sent, t.deletes = false, false
@@ -296,17 +298,13 @@ func (t *rejoin) corrected(r *work, in *Answered) bool {
 	default:
 		return t.later(r)
 	}
-	return t.joined(r, t.local) // the object stays as it is, and a look tells how it differs
+	return t.joined(r, t.local) // where it was refused the object stays as it is, and a look tells how it differs
 }
 
 // joined ends it: everything known is settled here, but for what cannot be known.
 func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	r.env.FreeName(r.Kind, r.About.Key, r.Document)
-	lost := engine.Vector{}
-	if t.lost != nil {
-		lost.Join(t.lost.Settled)
-	}
-	left := t.remnant
+	left, lost := t.remnant, cmp.Or(t.lost, &engine.Status{}).Settled
 	r.SayOnly(engine.Status{Settled: r.History.Complete()})
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
@@ -326,10 +324,10 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	}
 	for _, o := range r.History.Living(merge.Any) {
 		undeclared := o.Type == engine.TypeAction && o.Edit == nil
-		seen := left != nil && o.In(left.Settled)
+		seen := o.In(left.Settled)
 		if undeclared && !seen && local != "" {
 			why := "the disk of this site was set back: nobody knows whether it ran here"
-			if left != nil && left.Late {
+			if left.Late {
 				why = "this site was away for too long: it has not run here"
 			}
 			if o.In(lost) {

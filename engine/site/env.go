@@ -147,16 +147,22 @@ func (e env) Rivals(*engine.Kind, engine.ResourceID, engine.DocumentID) []view.C
 }
 
 func (e env) TakeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
-	return e.w.takeName(k, key, by)
+	return e.w.takeName(nameOf{k.Service, k.Name, key}, by)
 }
 
 func (e env) FreeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
-	e.w.freeName(k, key, by)
+	e.w.freeName(nameOf{k.Service, k.Name, key}, by)
 }
 
+func (e env) Making(k *engine.Kind) bool { return making(e.w.s, k, e.r) }
+
 func (e env) Claimed(id engine.DocumentID) bool { return e.w.s.claimed[id] }
-func (e env) Claim(id engine.DocumentID)        { e.w.s.claimed[id] = true }
-func (e env) Unclaim(id engine.DocumentID)      { delete(e.w.s.claimed, id) }
+
+func (e env) Claim(id engine.DocumentID, asks bool) {
+	if delete(e.w.s.claimed, id); asks {
+		e.w.s.claimed[id] = true
+	}
+}
 
 func (e env) LetDelete(o *engine.Operation) bool {
 	s := e.w.s

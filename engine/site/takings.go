@@ -16,8 +16,7 @@ type taking struct {
 	waiting []engine.DocumentID
 }
 
-func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) bool {
-	name := nameOf{k.Service, k.Name, key}
+func (w *wakeUp) takeName(name nameOf, by engine.DocumentID) bool {
 	t := w.s.takings[name]
 	if t == nil {
 		w.s.takings[name] = &taking{by: by}
@@ -32,8 +31,7 @@ func (w *wakeUp) takeName(k *engine.Kind, key engine.ResourceID, by engine.Docum
 	return false
 }
 
-func (w *wakeUp) freeName(k *engine.Kind, key engine.ResourceID, by engine.DocumentID) {
-	name := nameOf{k.Service, k.Name, key}
+func (w *wakeUp) freeName(name nameOf, by engine.DocumentID) {
 	t := w.s.takings[name]
 	if t == nil || t.by != by {
 		return
@@ -44,16 +42,14 @@ func (w *wakeUp) freeName(k *engine.Kind, key engine.ResourceID, by engine.Docum
 	}
 }
 
-// freeNames frees what a replica that is forgotten has taken.
-func (s *Site) freeNames(w *wakeUp, by engine.DocumentID) {
-	for name, t := range s.takings {
-		if t.by == by {
-			delete(s.takings, name)
-			for _, id := range t.waiting {
-				w.wakeLater(id, &replica.News{Hurry: true})
-			}
+// making reports whether a request is out that makes the object of another resource of a kind than r.
+func making(s *Site, k *engine.Kind, r *resident) bool {
+	for _, other := range s.residents.by {
+		if other != r && other.Kind == k && other.Busy() && other.Mine.Local == "" && !other.Me.Rejoins {
+			return true
 		}
 	}
+	return false
 }
 
 // rivals are the claims of the other resources of a name, those that are past everywhere left out.

@@ -478,7 +478,9 @@ func (w *wakeUp) forget(r *resident, err error) {
 	if r.admitted {
 		w.leave(r)
 	}
-	s.freeNames(w, r.id)
+	for name := range s.takings {
+		w.freeName(name, r.id)
+	}
 	s.residents.drop(r)
 }
 

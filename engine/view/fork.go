@@ -180,9 +180,7 @@ func undo(v *View, shown func(*engine.Operation) bool) {
 			if bytes == nil {
 				bytes = v.History.Whole(counts).Absolute
 			}
-			if last := bytes[o.Path]; last != nil && v.settles(last) {
-				v.Became(last.ID, engine.Outcome{State: engine.StatePending, Again: true})
-			}
+			putAgain(v, bytes[o.Path])
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 )
 
 // Verdict says what becomes of a change from outside.
@@ -140,17 +141,28 @@ func (v *View) AddOperation(o *engine.Operation) {
 // movedUp has what an operation sets put right here where it was done in a later place than the one that counts now: what stands between
 // the two was set over.
 func movedUp(v *View, o *engine.Operation) {
-	if o.Copy || o.Edit == nil || v.Me.Settled.Has(o.Line, o.Number) {
+	if o.Copy || v.Me.Settled.Has(o.Line, o.Number) {
 		return
 	}
 	for _, c := range o.Copies {
 		over := func(p *engine.Operation) bool {
 			return p != o && v.settles(p) && engine.Compare(o, p) < 0 && engine.Compare(p, c) < 0
 		}
-		if v.Me.Settled.Has(c.Line, c.Number) && slices.ContainsFunc(v.History.Ordered(), over) {
+		switch {
+		case !v.Me.Settled.Has(c.Line, c.Number) || !slices.ContainsFunc(v.History.Ordered(), over):
+		case o.Edit != nil:
 			takeBack(v, c)
 			v.Changed()
+		case o.Type == engine.TypeAbsolute:
+			putAgain(v, v.History.Whole(merge.Any).Absolute[o.Path])
 		}
+	}
+}
+
+// putAgain has opaque bytes put here once more that others may have taken the place of.
+func putAgain(v *View, o *engine.Operation) {
+	if o != nil && v.settles(o) {
+		v.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 }
 
