@@ -198,9 +198,9 @@ func (t *rejoin) found(r *work, in *Answered) bool {
 	return t.nameless(r)
 }
 
-// nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
 func isCreate(o *engine.Operation) bool { return o.Type == engine.TypeCreate }
 
+// nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
 func (t *rejoin) nameless(r *work) bool {
 	if t.seek(r) {
 		return false
