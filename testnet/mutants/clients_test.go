@@ -5,7 +5,7 @@ func ofClients() []mutant {
 	return []mutant{
 		// A link that was read over a shoulder lets its reader in.
 		{"a link counts more than once", []edit{
-			{"web/auth/once.go", "o.left = append(o.left[:i], o.left[i+1:]...)", ""},
+			{"web/auth/once.go", "o.left = append(o.left[:i], o.left[i+1:]...)", "_ = i"},
 		}, "web", "TestALinkLetsOneBrowserIn"},
 		{"a link counts for ever", []edit{
 			{"web/auth/once.go", "return now.Before(l.expires)", "return l.expires.After(l.expires.Add(-1))"},

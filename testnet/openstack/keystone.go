@@ -52,10 +52,12 @@ func (k Keystone) Furnish(dir string) error {
 	return k.configure(dir)
 }
 
-// Command returns what runs the Keystone in dir at an address, until SIGTERM.
+// Command returns what runs the Keystone in dir at an address, until SIGTERM. Its server closes each connection after the answer, and says so only
+// if it is told to: else a request may be sent on one that is being closed, after an answer without a body.
 func (k Keystone) Command(dir, address string) []string {
 	return []string{"env", "OS_KEYSTONE_CONFIG_FILES=" + filepath.Join(dir, "keystone.conf"), "uwsgi_python3", "--http-socket", address, "--master",
 		"--no-orphans", "--die-on-term", "--processes", "1", "--lazy-apps", "--buffer-size", "65535", "--rem-header", "Content-Length",
+		"--add-header", "Connection: close",
 		"--disable-logging", "--wsgi-file", "/usr/bin/keystone-wsgi-public"}
 }
 
