@@ -72,7 +72,7 @@ type sorted struct {
 	all    sync.WaitGroup
 
 	mu     sync.Mutex
-	stop   chan struct{}     // closed by Close; closing is guarded by mu
+	stop   chan struct{}     // closed by Close, once, under mu
 	inHand map[net.Conn]bool // connections that are being sorted, lanes until they are taken among them; guarded by mu
 }
 
@@ -135,8 +135,8 @@ func (s *sorted) sort() {
 	}
 }
 
-// tell has libp2p know that nothing can be accepted for now, such as for one file too many. It waits a little before it wants the next one. It
-// reports false once the listener is closed.
+// tell has libp2p know that nothing can be accepted for now, such as for one file too many: libp2p then waits a little before it accepts again.
+// It reports false once the listener is closed.
 func (s *sorted) tell(err error) bool {
 	select {
 	case s.others <- accepted{err: err}:

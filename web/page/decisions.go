@@ -24,8 +24,10 @@ import (
 const sitesNamed = 5
 
 const (
-	decisionsShown = 500 // how many decisions the inbox shows at once, the newest, and how many are taken at once
-	causeLeast     = 20  // how many of each cause it shows in any case
+	// decisionsShown is how many decisions the inbox shows, the newest, and how many may be taken at once.
+	decisionsShown = 500
+	// causeLeast is how many of each cause it shows in any case.
+	causeLeast = 20
 )
 
 // cause is what several decisions have in common: one thing that has gone wrong at one site, which one answer may be right for.
