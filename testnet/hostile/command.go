@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -64,8 +65,9 @@ func try(ctx context.Context, a attack, m *Member, o *Orders) error {
 	return a.do(ctx, m, o)
 }
 
-// attackTime is how long one attack may take, which would else wait for what the other site does not do.
-const attackTime = 3 * time.Second
+// attackTime is how long one attack may take, which would else wait for what the other site does not do. Some sign thousands of records first, which
+// takes seconds where both cores are busy.
+const attackTime = 10 * time.Second
 
 // Run has the members join and do harm until ctx ends. It writes what they did to out, first a line with their names.
 func Run(ctx context.Context, o Orders, out io.Writer) error {
@@ -105,11 +107,13 @@ func Run(ctx context.Context, o Orders, out io.Writer) error {
 		}
 		return errors.Join(err, lines.Encode(done))
 	}
-	for _, a := range chosen { // each of them once, by whoever gets through with it
-		for _, m := range members {
-			if once(a, m) == nil || rest(ctx, o.Pause) != nil {
-				break
-			}
+	left := slices.Clone(chosen) // what nobody has got through with yet
+	for len(left) > 0 {
+		left = slices.DeleteFunc(left, func(a attack) bool {
+			return slices.ContainsFunc(members, func(m *Member) bool { return rest(ctx, o.Pause) == nil && once(a, m) == nil })
+		})
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 	for rest(ctx, o.Pause) == nil {
