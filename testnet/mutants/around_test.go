@@ -120,7 +120,7 @@ func serving() []mutant {
 		}, "glue", "TestDoBounds"},
 		// What has happened is taken not to have, and is done again.
 		{"who hung up has not been reached", []edit{
-			{"glue/client.go", "if err != nil && !connected {", "if err != nil {"},
+			{"glue/client.go", "if err != nil && !connected {", "if err != nil && (!connected || true) {"},
 		}, "glue", "TestDoTellsWhatIsCertain"},
 		// A page of somebody else's, open in a browser, gives orders.
 		{"any host's name will do", []edit{
@@ -176,7 +176,7 @@ func serving() []mutant {
 			{"web/intercept/hear.go", "!h.Client.Travels(h.Service, name) {", "false {"},
 		}, "cmd/agent", "TestEveryCallBetweenAgents"},
 		{"a rival takes the place of what lives", []edit{
-			{"engine/replica/name.go", "if other.Born != nil && other.Object && !r.env.Claimed(other.Document) {", "if r.env.Claim(other.Document); false {"},
+			{"engine/replica/name.go", "if other.Born != nil && other.Object && !r.env.Claimed(other.Document) {", "if r.env.Claim(other.Document, false); false {"},
 		}, "testnet/mesh", "TestARivalDatedZeroDeletesNothing"},
 		{"a body that is too long is read whole", []edit{
 			{"web/intercept/request/request.go", "if int64(len(body)) > limit {", "if false && int64(len(body)) > limit {"},

@@ -54,17 +54,9 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestPlaces looks for the places of all faults, without planting them: that takes no time.
-func TestPlaces(t *testing.T) {
-	for _, m := range planted() {
-		m.plant(t)
-	}
-}
-
-// plant writes the changed files elsewhere and returns the file that tells go where they are.
-func (m mutant) plant(t *testing.T) string {
+// changed are the files that the fault is in, by their paths, with the fault in place. It fails where the place is not found once.
+func (m mutant) changed(t *testing.T) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
 	changed := map[string]string{}
 	for _, e := range m.edits {
 		path, err := filepath.Abs(filepath.Join(root, e.file))
@@ -84,6 +76,13 @@ func (m mutant) plant(t *testing.T) string {
 		}
 		changed[path] = strings.Replace(text, e.old, e.now, 1)
 	}
+	return changed
+}
+
+// plant writes the changed files elsewhere and returns the file that tells go where they are.
+func (m mutant) plant(t *testing.T) string {
+	t.Helper()
+	dir, changed := t.TempDir(), m.changed(t)
 	replace := map[string]string{}
 	for path, text := range changed {
 		copied := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(path)))
