@@ -64,6 +64,14 @@ func (r *relations) destroyAlong(ctx context.Context, id engine.DocumentID) (aga
 	if k == nil {
 		return again, nil
 	}
+	named, err := r.index.ResourceByID(ctx, owner.Service, owner.Kind, owner.ID)
+	switch {
+	case errors.Is(err, engine.ErrNotFound): // nobody
+	case err != nil:
+		return false, fmt.Errorf("find who has the name of %s: %w", owner.ID, err)
+	case named.Document != id && !r.gone(&named) && named.CreatedAt.UnixMicro() <= ended.Time:
+		return again, nil // another container had the name as well, and lives: what lies under the name is in that one
+	}
 	err = r.inside(ctx, k, owner.ID, func(target engine.ResourceRow) {
 		by, both := r.destroyer(&owner, &target, ended)
 		if by != r.self || target.GoneAt(r.self) {

@@ -126,6 +126,23 @@ func TestWhatLayInAContainerEndsWithIt(t *testing.T) {
 	}
 }
 
+// TestWhatLiesInANamesakeStays: of two containers that were given one name on the two sides of a cut, one is given up.
+func TestWhatLiesInANamesakeStays(t *testing.T) {
+	for _, c := range []struct {
+		later time.Duration // than the end of the other
+		want  []string
+	}{{-time.Hour, nil}, {time.Hour, []string{"x/t: DELETE x/t"}}} {
+		v := newVillage()
+		v.pass(2 * time.Hour)
+		named := v.put(boxKind, "x", "a b")
+		named.Document, named.CreatedAt = "namesake", v.now().Add(c.later)
+		v.put(toolKind, "x/t", "a b")
+		if v.stores(v.deleted(boxKind, "x", "a b", "a")); !slices.Equal(v.told, c.want) {
+			t.Errorf("with a namesake of %v later it told %v", c.later, v.told)
+		}
+	}
+}
+
 // TestWhatIsLeftOfTheDeletedIsTakenUp after a start.
 func TestWhatIsLeftOfTheDeletedIsTakenUp(t *testing.T) {
 	v := newVillage()

@@ -139,6 +139,9 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-6,8-15,17-21,23-40,43-54,56-58,61,64-68,70-80,82-85,87-112,114-121,123-141"},
 		"what was done to one of two resources of a client was looked for in the other one": {880056361, 1, 0,
 			"1-19,21,23-28,30,33,35,37-39,41-46,48-49,51-52,54-55,57-58,61,63-64,67,69-70,72-75,79-102,105-106,108-113"},
+		"what lay in a container was deleted as a namesake of that was given up": {94506536, 0, 0,
+			"1-8,10-12,14-17,19-21,23-36,38-40,42,45-48,51-60,62-64,68,71,75-78,80,82-84,86-87,89-93,96-101,104-106,108-117," +
+				"119-122,124,126-131,133,135-136,138-141,143-155,158-165"},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
