@@ -43,7 +43,7 @@ func Leave(v *view.View, local engine.LocalID, by engine.OperationID, reply engi
 // notYet says that an object which was to be deleted may still be shown.
 func notYet(g *view.Going) engine.Wait {
 	return engine.Wait{Kind: engine.WaitDeleting, Since: g.Since, Operation: g.By, Reason: fmt.Sprintf(
-		"the application has not found the object that was to be deleted (status %d), and has not shown it since it was made: it is deleted once it is shown", g.Status)}
+		"the application has not found the object that was to be deleted (%s), and has not shown it since it was made: it is deleted once it is shown", plan.Code(g.Status))}
 }
 
 // toCome reports whether an object that the application has not found, and had not shown before, may still be shown: some show what they make later
@@ -144,10 +144,10 @@ func IsGone(v *view.View, reply engine.Reply, err error, at time.Time, after tim
 }
 
 func stillThere(v *view.View, reply engine.Reply, err error) string {
-	accepted := fmt.Sprintf("the application has accepted the deletion (status %d), and ", v.Mine.Going.Status)
+	accepted := fmt.Sprintf("the application has accepted the deletion (%s), and ", plan.Code(v.Mine.Going.Status))
 	there := err == nil && reply.Status/100 == 2
 	if !v.Mine.Going.Accepted() {
-		accepted = fmt.Sprintf("the application has not found the object that was to be deleted (status %d), and ", v.Mine.Going.Status)
+		accepted = fmt.Sprintf("the application has not found the object that was to be deleted (%s), and ", plan.Code(v.Mine.Going.Status))
 	}
 	switch {
 	case there && v.Mine.Going.Accepted():

@@ -57,11 +57,16 @@ func Tell(r engine.Reply, err error) string {
 	case r.Status == 0:
 		return oneLine(r.Body)
 	}
-	code := strings.TrimSpace(fmt.Sprint(r.Status, " ", http.StatusText(r.Status)))
+	code := Code(r.Status)
 	if words := said(r); words != "" {
 		return fmt.Sprintf("it answered \"%s\" (%s)", words, code)
 	}
 	return "it answered " + code
+}
+
+// Code is a status of HTTP as people are told it, "503 Service Unavailable".
+func Code(status int) string {
+	return strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
 }
 
 // tellError says why there is no answer.

@@ -388,7 +388,7 @@ func seen(in *Answered) ([]byte, error) {
 	case in.Reply.Gone():
 		return nil, nil
 	}
-	return nil, fmt.Errorf("status %d", in.Reply.Status)
+	return nil, fmt.Errorf("it answered %s", plan.Code(in.Reply.Status))
 }
 
 // publish makes the operation one that other sites get, and answers.

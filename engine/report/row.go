@@ -123,7 +123,7 @@ func goes(v *view.View, row *engine.ResourceRow, placement []engine.SiteID) {
 		if w := v.At(s).Wait(engine.WaitDeleting); w != nil {
 			why = waitWords(w)
 		} else if g := v.Mine.Going; s == v.Self && g.Accepted() && v.Mine.Local == "" {
-			why = fmt.Sprintf("the application has accepted the deletion (status %d); whether the object is gone is being looked at", g.Status)
+			why = fmt.Sprintf("the application has accepted the deletion (%s); whether the object is gone is being looked at", plan.Code(g.Status))
 		}
 		if why == "" {
 			continue
