@@ -103,10 +103,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 		}
 		defer release()
 	}
-	if err := d.uncertain(ctx, k, q.ID); err != nil {
-		return "", err
-	}
-	if _, err := d.Site.Lookup(ctx, k, string(q.ID)); !errors.Is(err, engine.ErrNotFound) { // somebody else has just done it
+	if is, err := d.isResource(ctx, k, q.ID); is || err != nil { // somebody else has just done it
 		return "", err
 	}
 	before, _ := d.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(d.Site.Everywhere(ctx, k, string(q.ID)))) // if it cannot be read, it differs
@@ -117,6 +114,10 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	}
 	o, err := d.create(ctx, q)
 	if err != nil {
+		return "", err
+	}
+	// It may have been made since: what has made it is still under way, or is known by now.
+	if is, err := d.isResource(ctx, k, q.ID); is || err != nil {
 		return "", err
 	}
 	about := &engine.About{Service: k.Service, Kind: k.Name, Collaboration: engine.Replication, Placement: []engine.SiteID{d.self}}
@@ -197,6 +198,15 @@ func (d *Adoption) keyFor(ctx context.Context, k *engine.Kind, id engine.LocalID
 	return engine.ResourceID(key), nil
 }
 
+// isResource reports whether an object is known to be a resource's. It is refused where it may become one.
+func (d *Adoption) isResource(ctx context.Context, k *engine.Kind, id engine.LocalID) (bool, error) {
+	if err := d.uncertain(ctx, k, id); err != nil {
+		return false, err
+	}
+	_, err := d.Site.Lookup(ctx, k, string(id))
+	return found(err)
+}
+
 // uncertain refuses to adopt an object that a request without a certain answer may have made, or may yet change: when that is
 // settled it is a resource already, or shows something else.
 func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.LocalID) error {
@@ -204,7 +214,7 @@ func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.Loca
 		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
 			"a request that may have made %s %s has had no certain answer yet (%s); nothing has happened", k.Name, id, of)}
 	}
-	for _, e := range d.errands.all(k) {
+	for _, e := range d.errands.all(k, true) {
 		name := named(k, e)
 		if asked, _ := d.errands.asks(e); e.Makes != nil && !asked || name != "" && d.Site.Here(ctx, k, name) == id {
 			return refusal("operation " + string(e.Request.Operation))

@@ -2,7 +2,9 @@ package front
 
 import (
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
@@ -63,6 +65,16 @@ func TestWhatIsNotAdopted(t *testing.T) {
 				s.store.add(engine.ResourceRow{Document: "d", ID: "y", Service: "store", Kind: "file", State: engine.StateDeleted})
 			}
 		}, "409 in-progress"},
+		"a create of its kind is under way": {disks, func(w *world, s *site) {
+			arrived, release := s.app.holdUp()
+			var client sync.WaitGroup
+			client.Go(func() { _, _ = s.Submit(w.t.Context(), request(disks, "POST", "", `{}`, w.sites...)) })
+			w.t.Cleanup(func() { release(); client.Wait() })
+			<-arrived
+		}, "502 upstream"},
+		"a create began while it was looked at": {images, func(w *world, s *site) {
+			s.app.reads = func() { opens("z", flight.Unknown)(w, s) }
+		}, "502 upstream"},
 		"a replica may have made it":                             {files, opens("y", flight.Unknown), "502 upstream"},
 		"a person is asked about a replica of its name":          {files, opens("y", flight.Asked), "502 upstream"},
 		"a replica may have made it, whatever it is to be named": {images, opens("z", flight.Unknown), "502 upstream"},
@@ -83,6 +95,21 @@ func TestWhatIsNotAdopted(t *testing.T) {
 				t.Errorf("told %s (%v), want %s", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestWhatWasMadeMeanwhileIsNotAdopted: a create that was answered while the object was looked at has made it.
+func TestWhatWasMadeMeanwhileIsNotAdopted(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	paris.app.put(images, "y", `{"a":1}`)
+	paris.app.reads = func() {
+		paris.store.add(engine.ResourceRow{Document: "d", ID: "z", Local: "y", Service: "store", Kind: "image", Sites: map[engine.SiteID]engine.ReplicaStatus{"paris": {}}})
+	}
+	key, _, err := paris.AdoptExisting(t.Context(), engine.AdoptRequest{Kind: images, ID: "y", Sites: []engine.SiteID{"nantes"}})
+	published := slices.ContainsFunc(paris.decided, func(d *replica.Decide) bool { return d.What == replica.VerbPublish })
+	if err != nil || key != "z" || published {
+		t.Errorf("adopted as %q, %v; published: %v", key, err, published)
 	}
 }
 

@@ -49,7 +49,7 @@ func (q *Errands) settleSame(ctx context.Context, k *engine.Kind, e *errand) err
 	if name == "" {
 		return nil
 	}
-	for _, earlier := range q.all(k) {
+	for _, earlier := range q.all(k, false) {
 		id := earlier.Request.Operation
 		if earlier.Makes != nil || id == e.Request.Operation || named(k, earlier) != name {
 			continue

@@ -78,8 +78,9 @@ func (w *wakeUp) rejoin(a anew) {
 	r.Rejoin(left, own)
 	k := w.of(r)
 	k.changed, k.statuses = true, true
-	w.stepOf(r, replica.Wake{})
-	if a.told != nil {
-		_, _ = w.heard(a.told) // what it builds on comes with the next comparison
+	if a.told == nil {
+		w.stepOf(r, replica.Wake{})
+		return
 	}
+	_, _ = w.heard(a.told) // what it builds on comes with the next comparison
 }

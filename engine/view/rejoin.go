@@ -62,9 +62,9 @@ func TooLate(v *View, epoch uint64) bool {
 }
 
 // Told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
-// themselves nobody has anything to tell.
+// themselves nobody has anything to tell; who the members are is not known where nothing is here.
 func Told(v *View) bool {
-	alone := true
+	alone := !v.Blank()
 	for _, s := range v.Others() {
 		st := v.At(s)
 		if st.Rejoins {
