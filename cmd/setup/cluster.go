@@ -82,5 +82,5 @@ func (f *Front) askCluster(ctx context.Context, s Service, u *url.URL, t *http.T
 	if err != nil {
 		return "", fmt.Errorf("it does not tell its kinds; see whether it runs and the token is good, or add --offline: %w", err)
 	}
-	return fmt.Sprintf(" with %d kinds", len(kinds)), nil
+	return " with " + Count(len(kinds), "kind"), nil
 }

@@ -24,8 +24,6 @@ var usual = []string{"/openapi.yaml", "/openapi.json", "/swagger.json", "/v3/api
 // FromOpenAPI drafts a catalog from an OpenAPI document, in a file or at an address. The application is where the document is, unless its
 // upstream is named.
 func FromOpenAPI(ctx context.Context, source string, o Options) (Front, error) {
-	var text []byte
-	var err error
 	if address, ok := web(source); ok {
 		if o.Offline {
 			return Front{}, errors.New("--offline asks nobody: give --openapi a file")
@@ -33,12 +31,10 @@ func FromOpenAPI(ctx context.Context, source string, o Options) (Front, error) {
 		if o.Upstreams[""] == "" && o.Upstreams[o.Service] == "" {
 			o.Upstreams = map[string]string{"": address.Scheme + "://" + address.Host}
 		}
-		text, err = fetch(ctx, source, o)
-	} else {
-		text, err = os.ReadFile(source)
 	}
+	text, err := Description(ctx, source, o)
 	if err != nil {
-		return Front{}, fmt.Errorf("read the application's description: %w", err)
+		return Front{}, err
 	}
 	return drafted(source, text, o)
 }
@@ -84,12 +80,33 @@ services:
     #     id: {from: body, at: /id}         # the application assigns it; {from: path}: clients choose it
 `
 
+// Description is what an application says of itself, in a file or at an address, up to 64 MiB. An address has twenty seconds to answer.
+func Description(ctx context.Context, source string, o Options) ([]byte, error) {
+	read := func() ([]byte, error) { return os.ReadFile(source) }
+	if _, ok := web(source); ok {
+		read = func() ([]byte, error) { return fetch(ctx, source, o) }
+	}
+	b, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("read the application's description: %w", err)
+	}
+	return b, nil
+}
+
+// Count is a number of things in words: "1 kind", "2 kinds".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 func drafted(source string, text []byte, o Options) (Front, error) {
 	d, err := draft.From(text, draft.Options{Application: o.Application, Service: o.Service})
 	if err != nil {
 		return Front{}, fmt.Errorf("%s: %w", source, err)
 	}
-	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("an OpenAPI document at %s, with %d kinds", source, d.Kinds)}}
+	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("an OpenAPI document at %s, with %s", source, Count(d.Kinds, "kind"))}}
 	if n := strings.Count(string(d.YAML), "DECIDE"); n > 0 {
 		f.Next = []string{fmt.Sprintf("look at the %d lines of catalog.yaml that say DECIDE", n)}
 	}
@@ -127,7 +144,7 @@ func fetch(ctx context.Context, address string, o Options) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers with %d", address, resp.StatusCode)
+		return nil, fmt.Errorf("%s answers %s", address, resp.Status)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxDescription+1))
 	if len(b) > maxDescription {

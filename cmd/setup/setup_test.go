@@ -3,6 +3,7 @@ package setup
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -84,8 +85,21 @@ func TestFromAddress(t *testing.T) {
 	if s := c.Services["the-shop"]; s.Upstream != at || s.Listen != "127.0.0.1:9701" {
 		t.Errorf("services are %+v", c.Services)
 	}
-	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "/api/openapi.json, with 1 kinds") || !strings.Contains(told, "which answers") {
+	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "/api/openapi.json, with 1 kind") || !strings.Contains(told, "which answers") {
 		t.Errorf("it tells %s", told)
+	}
+}
+
+func TestDescription(t *testing.T) {
+	at := served(t, "", "", map[string]string{"/api/openapi.json": shop})
+	if b, err := Description(t.Context(), at+"/api/openapi.json", Options{}); err != nil || string(b) != shop {
+		t.Errorf("at an address: %q, %v", b, err)
+	}
+	if _, err := Description(t.Context(), at+"/elsewhere", Options{}); err == nil || !strings.Contains(err.Error(), "404 Not Found") {
+		t.Errorf("where there is none: %v", err)
+	}
+	if _, err := Description(t.Context(), filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
 	}
 }
 
@@ -157,7 +171,7 @@ users: [{name: u, user: {}}]
 	if s := c.Services["cluster"]; s.Upstream != at || s.TLS == nil || s.Credentials == nil {
 		t.Errorf("the service is %+v", s)
 	}
-	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "with 1 kinds") {
+	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "with 1 kind") {
 		t.Errorf("it tells %s", told)
 	}
 	// A further site has the catalog of the others, and its own cluster.

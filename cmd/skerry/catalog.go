@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/skerry/skerry/cmd/setup"
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/draft"
 	"github.com/skerry/skerry/glue/strictyaml"
@@ -43,7 +44,7 @@ func (c *catalogCheck) Run(p *program) error {
 		return p.printJSON(map[string]any{"application": catalog.Application, "services": len(catalog.Services), "kinds": kinds,
 			"digest": catalog.Digest})
 	}
-	fmt.Fprintf(p.out, "%s: catalog of %s, %d services, %d kinds, no problems\n", c.File, catalog.Application, len(catalog.Services), kinds)
+	fmt.Fprintf(p.out, "%s: catalog of %s, %s, %s, no problems\n", c.File, catalog.Application, setup.Count(len(catalog.Services), "service"), setup.Count(kinds, "kind"))
 	return nil
 }
 
@@ -57,7 +58,7 @@ func listProblems(err error) error {
 }
 
 type catalogImport struct {
-	File        string `arg:"" type:"existingfile" name:"openapi" help:"The document: OpenAPI 2 or 3, JSON or YAML."`
+	OpenAPI     string `arg:"" name:"openapi" help:"The document, a file or a URL: OpenAPI 2 or 3, JSON or YAML."`
 	Application string `placeholder:"NAME" help:"Name of the application (default: made from the document's title)."`
 	Service     string `placeholder:"NAME" help:"Name of the service that the document describes (default: made from its title)."`
 }
@@ -69,17 +70,18 @@ DECIDE. Skerry can read the catalog as it is; whether it is true of the applicat
 Examples:
 
     skerry catalog import openapi.yaml > app.yaml
+    skerry catalog import http://127.0.0.1:8000/openapi.json > app.yaml
     skerry catalog import swagger.json --application shop --service images > app.yaml`
 }
 
-func (c *catalogImport) Run(p *program) error {
-	b, err := os.ReadFile(c.File)
+func (c *catalogImport) Run(ctx context.Context, p *program) error {
+	b, err := setup.Description(ctx, c.OpenAPI, setup.Options{})
 	if err != nil {
 		return err
 	}
 	d, err := draft.From(b, draft.Options{Application: c.Application, Service: c.Service})
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("%s: %w", c.OpenAPI, err)
 	}
 	if p.json {
 		return p.printJSON(map[string]any{"catalog": string(d.YAML), "kinds": d.Kinds})
@@ -87,6 +89,6 @@ func (c *catalogImport) Run(p *program) error {
 	if _, err := p.out.Write(d.YAML); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.errs, "skerry: drafted %d kinds; look at the lines that say DECIDE\n", d.Kinds)
+	fmt.Fprintf(p.errs, "skerry: drafted %s; look at the lines that say DECIDE\n", setup.Count(d.Kinds, "kind"))
 	return nil
 }

@@ -184,7 +184,7 @@ func values(n *kong.Node, v *kong.Value, known func(list string) []candidate) (a
 		return known(v.Name)
 	case v.Name == "site":
 		return known("sites")
-	case strings.Contains(v.Tag.Type, "path"), strings.Contains(v.Tag.Type, "file"), v.Flag != nil && v.Flag.PlaceHolder == "FILE":
+	case strings.Contains(v.Tag.Type, "path"), strings.Contains(v.Tag.Type, "file"), v.Name == "openapi", v.Flag != nil && v.Flag.PlaceHolder == "FILE":
 		return []candidate{{word: files}}
 	}
 	return all

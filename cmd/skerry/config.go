@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	siteagent "github.com/skerry/skerry/cmd/agent"
+	"github.com/skerry/skerry/cmd/setup"
 )
 
 type configCommand struct {
@@ -36,6 +37,6 @@ func (c *configCheck) Run(p *program) error {
 	if p.json {
 		return p.printJSON(map[string]any{"site": cfg.Site, "application": catalog.Application, "services": len(cfg.Services), "digest": catalog.Digest})
 	}
-	fmt.Fprintf(p.out, "%s: configuration of %s with %d services of %s, no problems\n", c.File, cfg.Site, len(cfg.Services), catalog.Application)
+	fmt.Fprintf(p.out, "%s: configuration of %s with %s of %s, no problems\n", c.File, cfg.Site, setup.Count(len(cfg.Services), "service"), catalog.Application)
 	return nil
 }

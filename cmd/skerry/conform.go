@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/skerry/skerry/cmd/setup"
 	"github.com/skerry/skerry/testnet/conform"
 )
 
@@ -76,7 +77,7 @@ func (c *catalogConform) Run(ctx context.Context, p *program) (err error) {
 		run.Bodies[of] = body
 	}
 	if !c.Yes {
-		if err := p.agree(fmt.Sprintf("Objects of %d kinds are made and deleted again at both applications", len(run.Kinds))); err != nil {
+		if err := p.agree(fmt.Sprintf("Objects of %s are made and deleted again at both applications", setup.Count(len(run.Kinds), "kind"))); err != nil {
 			return err
 		}
 	}
