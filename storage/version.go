@@ -12,7 +12,7 @@ import (
 
 // ErrEarlier: the data are of an earlier release, which kept them in another form. They were not touched.
 var ErrEarlier = errors.New("the data are of an earlier release, which kept them in another form, and were not touched: " +
-	"go on with that release, or upgrade them as the CHANGELOG says")
+	"go on with that release, or begin anew as the CHANGELOG says")
 
 // Versions are the oldest and the newest version of a database that this release opens. It brings an older one to the newest.
 func Versions() (oldest, newest int) { return firstVersion, firstVersion + len(migrations) - 1 }

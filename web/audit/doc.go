@@ -1,7 +1,7 @@
-// Package audit keeps who has changed what through a site's API and dashboard, when and with which result, as a chain: each record
-// holds the hash of the one before, so that a record can be neither changed nor taken out without breaking the chain, except from
-// its old end, where it is trimmed. Whoever notes the head (number and hash) of the chain elsewhere can later prove that
-// all up to it is as it was.
+// Package audit keeps who has changed what through a site's API and dashboard, when and with which result, as a chain. Each record holds
+// the hash of the one before, an HMAC-SHA256 (RFC 2104) under a key that the agent derives from its vault's. So a record can be neither
+// changed nor taken out without breaking the chain, except from its old end, where it is trimmed.
 //
-// It is proof against whoever can write to the database and does not know what was noted elsewhere; not against the agent itself.
+// Whoever can write to the database and has not the key can make no record that passes. Who has the key, as the agent does, could write
+// the whole chain anew: against him it helps to note the head (number and hash) elsewhere. That proves later that all up to it is as it was.
 package audit
