@@ -3,18 +3,15 @@
 package handbook
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/skerry/skerry/testnet/cluster"
+	"github.com/skerry/skerry/testnet/netns"
 )
 
 // These stand in for what asks the network. The programs are those that the page downloads, built of the same version's modules.
@@ -92,33 +89,18 @@ type debian struct {
 	env         []string
 }
 
-// debianMachine starts one, and returns the process whose namespaces it is. All that runs there ends with it.
+// debianMachine starts one, and returns what nsenter enters it by.
 func debianMachine(t *testing.T) string {
 	t.Helper()
-	c := exec.Command("unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child",
-		"sh", "-c", "mount -t tmpfs tmpfs /run/netns && ip link set lo up && echo up && exec sleep infinity")
 	if err := os.MkdirAll("/run/netns", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.StdoutPipe()
+	target, end, err := netns.Machine("sh", "-c", "mount -t tmpfs tmpfs /run/netns && ip link set lo up && echo up && exec sleep infinity")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGKILL) // and with it all that is in its namespaces
-		_ = c.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "up\n" {
-		t.Fatalf("a machine does not come up: %q, %v", line, err)
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(children))
+	t.Cleanup(end)
+	return target
 }
 
 // run runs a block in a shell, on the machine or at a site there.

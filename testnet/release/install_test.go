@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/skerry/skerry/testnet/handbook"
+	"github.com/skerry/skerry/testnet/netns"
 )
 
 // application is what is in front at both machines; its command, where it keeps what it has.
@@ -53,28 +52,13 @@ func followInstall(t *testing.T, script, pkg string) {
 func machines(t *testing.T, script, pkg string) (run func(at, input, commands string) (string, error)) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	c := exec.CommandContext(ctx, "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", script, pkg)
-	c.Stderr = os.Stderr
-	out, err := c.StdoutPipe()
+	target, end, err := netns.Machine("bash", script, pkg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGKILL) // and with it all that is in its namespaces
-		_ = c.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "up\n" {
-		t.Fatalf("the machines do not come up: %q, %v", line, err)
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(end)
 	return func(at, input, commands string) (string, error) {
-		argv := []string{"--target", strings.TrimSpace(string(children)), "--mount", "--net", "--pid", "--"}
+		argv := []string{"--target", target, "--mount", "--net", "--pid", "--"}
 		if at != "" {
 			argv = append(argv, "chroot", "/mnt/"+at, "env", "-C", "/root", "HOME=/root")
 		}
