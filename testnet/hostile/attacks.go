@@ -8,7 +8,9 @@ import (
 // attack is one thing that a member does and must not gain anything by.
 type attack struct {
 	name string
-	do   func(ctx context.Context, m *Member, o *Orders) error
+	// ready has a member make what it is to send, where that takes seconds on busy cores; nil: it takes no time.
+	ready func(m *Member)
+	do    func(ctx context.Context, m *Member, o *Orders) error
 }
 
 // attacks are all that there are, first those that take a member which is still let in. What each must not achieve is for the honest side to see
@@ -41,7 +43,7 @@ var attacks = []attack{
 	{name: "old removals", do: oldRemovals},
 	{name: "names of others", do: namesOfOthers},
 	{name: "zones of others", do: zonesOfOthers},
-	{name: "many starts", do: manyStarts},
+	{name: "many starts", ready: signStarts, do: manyStarts},
 	{name: "rivals", do: rivals},
 	{name: "other paths", do: otherPaths},
 	{name: "garbage", do: throwGarbage},

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -111,6 +112,8 @@ func largeBodies(ctx context.Context, m *Member, _ *Orders) error {
 	select {
 	case <-m.fetched: // one of these, or of earlier ones
 		return nil
+	case <-time.After(waitTime):
+		return errUnasked
 	case <-ctx.Done():
 		return errUnasked
 	}

@@ -58,16 +58,22 @@ var (
 // shut reports whether a site does not let the member in any more.
 func shut(err error) bool { return errors.Is(err, errShut) }
 
-// try has a member do one thing, for as long as that may take.
+// try has a member do one thing, for as long as that may take once it is ready for it.
 func try(ctx context.Context, a attack, m *Member, o *Orders) error {
+	if a.ready != nil {
+		a.ready(m)
+	}
 	ctx, cancel := context.WithTimeout(ctx, attackTime)
 	defer cancel()
 	return a.do(ctx, m, o)
 }
 
-// attackTime is how long one attack may take, which would else wait for what the other site does not do. Some sign thousands of records first, which
-// takes seconds where both cores are busy.
-const attackTime = 10 * time.Second
+const (
+	// attackTime bounds one attack, whatever happens: what it signs takes seconds on busy cores.
+	attackTime = 20 * time.Second
+	// waitTime is how long an attack waits for what the other site may not do.
+	waitTime = 3 * time.Second
+)
 
 // Run has the members join and do harm until ctx ends. It writes what they did to out, first a line with their names.
 func Run(ctx context.Context, o Orders, out io.Writer) error {

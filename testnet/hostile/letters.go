@@ -147,7 +147,7 @@ func endlessFrames(ctx context.Context, m *Member, _ *Orders) error {
 
 // hold opens streams that begin and stay, as many as go before half of the time is over.
 func (m *Member) hold(ctx context.Context, to honest, number int, protocol func(i int) protocol.ID, begin func(s network.Stream)) error {
-	opening, cancel := context.WithTimeout(ctx, attackTime/2)
+	opening, cancel := context.WithTimeout(ctx, waitTime/2)
 	defer cancel()
 	var open []network.Stream
 	defer func() {
@@ -167,7 +167,7 @@ func (m *Member) hold(ctx context.Context, to honest, number int, protocol func(
 		_ = s.SetDeadline(time.Now().Add(50 * time.Millisecond))
 		begin(s)
 	}
-	return rest(ctx, attackTime/4)
+	return rest(ctx, waitTime/4)
 }
 
 // rest waits.

@@ -49,6 +49,7 @@ type Member struct {
 	meshID string
 	sites  []honest
 	rules  map[string]string
+	starts [][]byte // frames of letters that say it has started; its attacks come one after the other
 
 	mu     sync.Mutex
 	rng    *mathrand.Rand

@@ -54,16 +54,24 @@ func zonesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
 	return m.tell(ctx, &engine.Letter{Records: []engine.SignedRecord{m.order(key, engine.ZoneRecord{Sites: []engine.SiteID{m.id}, At: last})}})
 }
 
-// manyStarts says of the member that it has started thousands of times, and that it is something else each time.
-func manyStarts(ctx context.Context, m *Member, _ *Orders) error {
-	to := m.victim()
+// signStarts has the member ready to say thousands of times that it has started, and is something else each time.
+func signStarts(m *Member) {
+	m.starts = nil
 	for begun := 0; begun < 8300; {
 		l := &engine.Letter{}
 		for range 2075 {
 			begun++
 			l.Records = append(l.Records, m.itself(func(r *engine.SiteRecord) { r.Run, r.Version = fmt.Sprint("run", begun), fmt.Sprint(m.chance(1<<30)) }))
 		}
-		if _, err := m.send(ctx, to, letters, letterFrame(l)); err != nil {
+		m.starts = append(m.starts, letterFrame(l))
+	}
+}
+
+// manyStarts says what signStarts has signed.
+func manyStarts(ctx context.Context, m *Member, _ *Orders) error {
+	to := m.victim()
+	for _, b := range m.starts {
+		if _, err := m.send(ctx, to, letters, b); err != nil {
 			return ignore(err)
 		}
 	}
