@@ -85,7 +85,7 @@ func TestFromAddress(t *testing.T) {
 	if s := c.Services["the-shop"]; s.Upstream != at || s.Listen != "127.0.0.1:9701" {
 		t.Errorf("services are %+v", c.Services)
 	}
-	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "/api/openapi.json, with 1 kind") || !strings.Contains(told, "which answers") {
+	if told := strings.Join(f.Told, "\n"); !strings.Contains(told+"\n", "/api/openapi.json, with 1 kind\n") || !strings.Contains(told, "which answers") {
 		t.Errorf("it tells %s", told)
 	}
 }
@@ -171,7 +171,7 @@ users: [{name: u, user: {}}]
 	if s := c.Services["cluster"]; s.Upstream != at || s.TLS == nil || s.Credentials == nil {
 		t.Errorf("the service is %+v", s)
 	}
-	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "with 1 kind") {
+	if told := strings.Join(f.Told, "\n"); !strings.Contains(told, "with 1 kind") || strings.Contains(told, "kinds") {
 		t.Errorf("it tells %s", told)
 	}
 	// A further site has the catalog of the others, and its own cluster.

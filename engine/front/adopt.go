@@ -214,7 +214,7 @@ func (d *Adoption) uncertain(ctx context.Context, k *engine.Kind, id engine.Loca
 		return &engine.Refusal{Status: http.StatusBadGateway, Type: "upstream", Detail: fmt.Sprintf(
 			"a request that may have made %s %s has had no certain answer yet (%s); nothing has happened", k.Name, id, of)}
 	}
-	for _, e := range d.errands.all(k, true) {
+	for _, e := range d.errands.all(k) {
 		name := named(k, e)
 		if asked, _ := d.errands.asks(e); e.Makes != nil && !asked || name != "" && d.Site.Here(ctx, k, name) == id {
 			return refusal("operation " + string(e.Request.Operation))

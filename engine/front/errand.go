@@ -121,13 +121,20 @@ func (q *Errands) get(id engine.OperationID) *errand {
 	return q.open[id]
 }
 
-// all lists the errands that are open for a kind, those whose first answer is still to come among them or not.
-func (q *Errands) all(k *engine.Kind, running bool) []*errand {
+// running reports whether an errand's first answer is still to come.
+func (q *Errands) running(e *errand) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return e.runs
+}
+
+// all lists the errands that are open for a kind.
+func (q *Errands) all(k *engine.Kind) []*errand {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var list []*errand
 	for _, e := range q.open {
-		if e.Service == k.Service && e.Kind == k.Name && (running || !e.runs) {
+		if e.Service == k.Service && e.Kind == k.Name {
 			list = append(list, e)
 		}
 	}

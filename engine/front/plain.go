@@ -49,9 +49,9 @@ func (q *Errands) settleSame(ctx context.Context, k *engine.Kind, e *errand) err
 	if name == "" {
 		return nil
 	}
-	for _, earlier := range q.all(k, false) {
+	for _, earlier := range q.all(k) {
 		id := earlier.Request.Operation
-		if earlier.Makes != nil || id == e.Request.Operation || named(k, earlier) != name {
+		if earlier.Makes != nil || id == e.Request.Operation || named(k, earlier) != name || q.running(earlier) {
 			continue
 		}
 		if _, err := q.settle(ctx, id); err != nil || q.has(id) {

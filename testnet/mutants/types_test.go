@@ -26,46 +26,56 @@ type listed struct {
 // TestFaultsCompile checks the types of all planted faults: a fault that does not compile is found here and not on the day of its share.
 func TestFaultsCompile(t *testing.T) {
 	at, exports := packages(t)
-	fset := token.NewFileSet()
-	known := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	parsed := map[string]*ast.File{}
+	c := checker{fset: token.NewFileSet(), parsed: map[string]*ast.File{}}
+	c.known = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for _, m := range planted() {
-		changed := m.changed(t)
-		folders := map[string]bool{}
+		changed, seen := m.changed(t), map[string]bool{}
 		for path := range changed {
-			folders[filepath.Dir(path)] = true
-		}
-		for folder := range folders {
-			p, ok := at[folder]
-			if !ok {
-				t.Fatalf("%s: the go command knows no package in %s", m.name, folder)
+			folder := filepath.Dir(path)
+			if seen[folder] {
+				continue
 			}
-			var files []*ast.File
-			for _, name := range p.GoFiles {
-				path := filepath.Join(folder, name)
-				f := parsed[path]
-				text, is := changed[path]
-				if is || f == nil {
-					var source any // nil: the file as it is
-					if is {
-						source = text
-					}
-					var err error
-					if f, err = parser.ParseFile(fset, path, source, parser.SkipObjectResolution); err != nil {
-						t.Errorf("%s: %v", m.name, err)
-						continue
-					}
-				}
-				if !is {
-					parsed[path] = f
-				}
-				files = append(files, f)
-			}
-			if _, err := (&types.Config{Importer: known}).Check(p.ImportPath, fset, files, nil); err != nil {
+			seen[folder] = true
+			if err := c.check(at[folder], changed); err != nil {
 				t.Errorf("%s: %v", m.name, err)
 			}
 		}
 	}
+}
+
+// checker checks the types of packages. Files that nothing changes are parsed once.
+type checker struct {
+	fset   *token.FileSet
+	known  types.Importer
+	parsed map[string]*ast.File
+}
+
+// check checks a package with some files changed, by their paths.
+func (c *checker) check(p listed, changed map[string]string) error {
+	if len(p.GoFiles) == 0 {
+		return errors.New("the go command knows no package there")
+	}
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := c.parse(filepath.Join(p.Dir, name), changed)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	_, err := (&types.Config{Importer: c.known}).Check(p.ImportPath, c.fset, files, nil)
+	return err
+}
+
+func (c *checker) parse(path string, changed map[string]string) (f *ast.File, err error) {
+	if text, is := changed[path]; is {
+		return parser.ParseFile(c.fset, path, text, parser.SkipObjectResolution)
+	}
+	if f = c.parsed[path]; f == nil {
+		f, err = parser.ParseFile(c.fset, path, nil, parser.SkipObjectResolution)
+		c.parsed[path] = f
+	}
+	return f, err
 }
 
 // packages are those of the module by their folders, and where the compiler's words about every package are by its path.
