@@ -11,6 +11,7 @@ import (
 
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/web/shape"
 )
 
 const clusterCatalog = `# A cluster of Kubernetes, which tells its kinds itself. The same file at every site.
@@ -82,5 +83,5 @@ func (f *Front) askCluster(ctx context.Context, s Service, u *url.URL, t *http.T
 	if err != nil {
 		return "", fmt.Errorf("it does not tell its kinds; see whether it runs and the token is good, or add --offline: %w", err)
 	}
-	return " with " + Count(len(kinds), "kind"), nil
+	return " with " + shape.Count(len(kinds), "kind", "kinds"), nil
 }

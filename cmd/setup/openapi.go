@@ -12,6 +12,7 @@ import (
 
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/draft"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // maxDescription bounds what an application says of itself.
@@ -93,20 +94,12 @@ func Description(ctx context.Context, source string, o Options) ([]byte, error) 
 	return b, nil
 }
 
-// Count is a number of things in words: "1 kind", "2 kinds".
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 func drafted(source string, text []byte, o Options) (Front, error) {
 	d, err := draft.From(text, draft.Options{Application: o.Application, Service: o.Service})
 	if err != nil {
 		return Front{}, fmt.Errorf("%s: %w", source, err)
 	}
-	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("an OpenAPI document at %s, with %s", source, Count(d.Kinds, "kind"))}}
+	f := Front{Catalog: d.YAML, Told: []string{fmt.Sprintf("an OpenAPI document at %s, with %s", source, shape.Count(d.Kinds, "kind", "kinds"))}}
 	if n := strings.Count(string(d.YAML), "DECIDE"); n > 0 {
 		f.Next = []string{fmt.Sprintf("look at the %d lines of catalog.yaml that say DECIDE", n)}
 	}

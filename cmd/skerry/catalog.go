@@ -10,6 +10,7 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/draft"
 	"github.com/skerry/skerry/glue/strictyaml"
+	"github.com/skerry/skerry/web/shape"
 )
 
 type catalogCommand struct {
@@ -44,7 +45,7 @@ func (c *catalogCheck) Run(p *program) error {
 		return p.printJSON(map[string]any{"application": catalog.Application, "services": len(catalog.Services), "kinds": kinds,
 			"digest": catalog.Digest})
 	}
-	fmt.Fprintf(p.out, "%s: catalog of %s, %s, %s, no problems\n", c.File, catalog.Application, setup.Count(len(catalog.Services), "service"), setup.Count(kinds, "kind"))
+	fmt.Fprintf(p.out, "%s: catalog of %s, %s, %s, no problems\n", c.File, catalog.Application, shape.Count(len(catalog.Services), "service", "services"), shape.Count(kinds, "kind", "kinds"))
 	return nil
 }
 
@@ -89,6 +90,6 @@ func (c *catalogImport) Run(ctx context.Context, p *program) error {
 	if _, err := p.out.Write(d.YAML); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.errs, "skerry: drafted %s; look at the lines that say DECIDE\n", setup.Count(d.Kinds, "kind"))
+	fmt.Fprintf(p.errs, "skerry: drafted %s; look at the lines that say DECIDE\n", shape.Count(d.Kinds, "kind", "kinds"))
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	siteagent "github.com/skerry/skerry/cmd/agent"
-	"github.com/skerry/skerry/cmd/setup"
+	"github.com/skerry/skerry/web/shape"
 )
 
 type configCommand struct {
@@ -37,6 +37,6 @@ func (c *configCheck) Run(p *program) error {
 	if p.json {
 		return p.printJSON(map[string]any{"site": cfg.Site, "application": catalog.Application, "services": len(cfg.Services), "digest": catalog.Digest})
 	}
-	fmt.Fprintf(p.out, "%s: configuration of %s with %s of %s, no problems\n", c.File, cfg.Site, setup.Count(len(cfg.Services), "service"), catalog.Application)
+	fmt.Fprintf(p.out, "%s: configuration of %s with %s of %s, no problems\n", c.File, cfg.Site, shape.Count(len(cfg.Services), "service", "services"), catalog.Application)
 	return nil
 }

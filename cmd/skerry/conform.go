@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/skerry/skerry/cmd/setup"
 	"github.com/skerry/skerry/testnet/conform"
+	"github.com/skerry/skerry/web/shape"
 )
 
 type catalogConform struct {
@@ -77,7 +77,7 @@ func (c *catalogConform) Run(ctx context.Context, p *program) (err error) {
 		run.Bodies[of] = body
 	}
 	if !c.Yes {
-		if err := p.agree(fmt.Sprintf("Objects of %s are made and deleted again at both applications", setup.Count(len(run.Kinds), "kind"))); err != nil {
+		if err := p.agree(fmt.Sprintf("Objects of %s are made and deleted again at both applications", shape.Count(len(run.Kinds), "kind", "kinds"))); err != nil {
 			return err
 		}
 	}

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	siteagent "github.com/skerry/skerry/cmd/agent"
-	"github.com/skerry/skerry/cmd/setup"
 	"github.com/skerry/skerry/cmd/trial"
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
+	"github.com/skerry/skerry/web/shape"
 )
 
 type catalogTry struct {
@@ -74,7 +74,7 @@ func (c *catalogTry) Run(ctx context.Context, p *program) error {
 	}
 	defer t.Client.CloseIdle()
 	if !c.Yes {
-		if err := p.agree(fmt.Sprintf("Objects of %s are made and deleted again at %s", setup.Count(len(t.Kinds), "kind"), c.where(cfg))); err != nil {
+		if err := p.agree(fmt.Sprintf("Objects of %s are made and deleted again at %s", shape.Count(len(t.Kinds), "kind", "kinds"), c.where(cfg))); err != nil {
 			return err
 		}
 	}

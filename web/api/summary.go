@@ -156,10 +156,10 @@ func (a *API) Overview(ctx context.Context) (s Summary, sites []shape.Site, err 
 	s.Converged = waiting == 0 && living == resources[engine.StateConverged]
 	s.Sentence = sentence(living, resources, operations)
 	if attention := resources[engine.StateConflict] + resources[engine.StateDegraded] + operations[engine.StateUncertain]; s.Decisions > 0 && attention == 0 {
-		s.Sentence = count(s.Decisions, "decision waits", "decisions wait") + " for somebody." + unknownToo(resources)
+		s.Sentence = shape.Count(s.Decisions, "decision waits", "decisions wait") + " for somebody." + unknownToo(resources)
 	}
 	if s.Elsewhere > 0 {
-		s.Sentence += " " + count(s.Elsewhere, "decision waits", "decisions wait") + " at other sites."
+		s.Sentence += " " + shape.Count(s.Elsewhere, "decision waits", "decisions wait") + " at other sites."
 	}
 	return s, sites, nil
 }
@@ -247,15 +247,15 @@ func sentence(living int, resources, operations map[engine.State]int) string {
 	said := ""
 	switch {
 	case attention > 0 && under > 0:
-		said = fmt.Sprintf("%s, %s more under way, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(under), shape.InNumbers(living))
+		said = fmt.Sprintf("%s, %s more under way, of %s.", shape.Count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(under), shape.InNumbers(living))
 	case attention > 0:
-		said = fmt.Sprintf("%s, of %s.", count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(living))
+		said = fmt.Sprintf("%s, of %s.", shape.Count(attention, "resource needs attention", "resources need attention"), shape.InNumbers(living))
 	case settle > 0:
-		said = fmt.Sprintf("%s for someone to settle.", count(settle, "operation waits", "operations wait"))
+		said = fmt.Sprintf("%s for someone to settle.", shape.Count(settle, "operation waits", "operations wait"))
 	case under > 0:
-		said = fmt.Sprintf("Converging: %s under way, of %s.", count(under, "resource is", "resources are"), shape.InNumbers(living))
+		said = fmt.Sprintf("Converging: %s under way, of %s.", shape.Count(under, "resource is", "resources are"), shape.InNumbers(living))
 	case unknown > 0:
-		return fmt.Sprintf("%s unknown, of %s: %s", count(unknown, "resource is", "resources are"), shape.InNumbers(living), notSince)
+		return fmt.Sprintf("%s unknown, of %s: %s", shape.Count(unknown, "resource is", "resources are"), shape.InNumbers(living), notSince)
 	case living == 0:
 		return "Nothing is shared between sites yet."
 	case living == 1:
@@ -271,14 +271,7 @@ func unknownToo(resources map[engine.State]int) string {
 	if resources[engine.StateUnknown] == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %s unknown: %s", count(resources[engine.StateUnknown], "more is", "more are"), notSince)
+	return fmt.Sprintf(" %s unknown: %s", shape.Count(resources[engine.StateUnknown], "more is", "more are"), notSince)
 }
 
 const notSince = "not every site that has them has answered since."
-
-func count(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return shape.InNumbers(n) + " " + more
-}

@@ -10,3 +10,11 @@ func InNumbers(n int) string {
 	}
 	return s
 }
+
+// Count tells a number of things in words: "1 decision waits", "1,200 decisions wait".
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return InNumbers(n) + " " + more
+}
