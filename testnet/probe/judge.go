@@ -234,7 +234,8 @@ func (p *probe) questions(asked map[string]question) {
 			return k.service == q.Service && !k.findable() && q.About == "uncertain" && q.Type == "create"
 		})
 		for _, o := range p.objects {
-			ok = ok || id == o.kind.service+" "+o.id && (o.roll.most > o.roll.least || o.after && q.About == "refused" && q.Type == "delete")
+			changed := q.About == "refused" && q.Type == "delete" || o.lost && q.About == "uncertain" && q.Type == "create"
+			ok = ok || id == o.kind.service+" "+o.id && (o.roll.most > o.roll.least || o.after && changed)
 		}
 		if !ok {
 			p.fail("a person is asked about %s, whose effects are declared: %s %s at %s: %s", id, q.Type, q.About, q.Site, q.Reason)

@@ -24,7 +24,8 @@ type object struct {
 	is answer
 	// lost says that no answer came to the create, and again that it was asked for once more after a deletion.
 	lost, again bool
-	// ended says that its deletion has been asked for, and after that that it was changed: what the application shows then may be another.
+	// ended says that its deletion has been asked for, and after that it was changed after that, or after a create without an answer: what the
+	// application shows then may be another.
 	ended, after bool
 	count, roll  tally
 }
@@ -214,7 +215,7 @@ func (p *probe) delete(s *env.Site, o *object, item string) {
 
 func (p *probe) ask(s *env.Site, o *object, request, body string, header ...string) outcome {
 	_, became := p.send(s, o, request, body, header...)
-	o.after = o.after || o.ended && became != nothing
+	o.after = o.after || (o.ended || o.lost) && became != nothing
 	return became
 }
 
