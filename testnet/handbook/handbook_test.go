@@ -71,7 +71,10 @@ func machines(t *testing.T) map[string]*machine {
 
 // TestPages follows docs/tutorial.md on two machines, and then the pages that go on with them.
 func TestPages(t *testing.T) {
-	follow(t, machines(t), 3, "tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md")
+	m := machines(t)
+	follow(t, m, 3, "tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md")
+	follow(t, m, 2, "mesh.md")
+	follow(t, m, 1, "metrics.md")
 }
 
 // TestPagesOfOneSite follows those that begin with an application, and go on with the site that is made for it.
@@ -81,7 +84,7 @@ func TestPagesOfOneSite(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	m["nantes"].secured(t)
-	follow(t, m, 1, "own-application.md", "catalog.md", "access.md")
+	follow(t, m, 1, "own-application.md", "catalog.md", "access.md", "conformance.md")
 }
 
 // secured starts an agent whose API is as docs/access.md has it beyond loopback, with a certificate of an authority of its own.
