@@ -33,19 +33,12 @@ esac
 	marks = "#!/bin/sh\nexit 0\n"
 )
 
-// TestClusters follows docs/clusters.md on a machine of its own: namespaces of networks, processes and mounts, in which the page makes its own.
+// TestClusters follows docs/clusters.md on a machine of its own: namespaces of networks, processes and mounts, in which the page makes its own. Then it
+// follows docs/kubernetes.md at the clusters that are there.
 func TestClusters(t *testing.T) {
 	programs, err := cluster.Build(t.Context(), "../apps/kubernetes")
 	if err != nil {
 		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "clusters.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := Parse(string(page))
-	if err != nil || len(blocks) < 15 {
-		t.Fatalf("%d blocks, %v", len(blocks), err)
 	}
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
@@ -70,14 +63,29 @@ func TestClusters(t *testing.T) {
 			}
 		}
 	})
+	m.follow(t, 15, "clusters.md")
+	m.follow(t, 11, "kubernetes.md")
+}
+
+// follow runs the blocks of a page, of which there are a fewest number.
+func (m *debian) follow(t *testing.T, fewest int, name string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := Parse(string(page))
+	if err != nil || len(blocks) < fewest {
+		t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
+	}
 	for _, b := range blocks {
 		for _, at := range b.At {
 			output, err := m.run(t.Context(), at, b.Commands)
 			if err != nil {
-				t.Fatalf("docs/clusters.md:%d at %s: %v\n%s\n%s", b.Line, at, err, b.Commands, output)
+				t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.Line, at, err, b.Commands, output)
 			}
 			if want := b.Missing(output); want != "" {
-				t.Fatalf("docs/clusters.md:%d at %s does not show %q in its turn, but\n%s", b.Line, at, want, output)
+				t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.Line, at, want, output)
 			}
 		}
 	}
