@@ -3,10 +3,14 @@ package hostile
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/crypto"
+
+	"github.com/skerry/skerry/crdt"
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/mesh"
 )
@@ -42,6 +46,43 @@ func namesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
 		m.order(engine.RecordKey{Kind: engine.RecordCertificate, About: string(m.id)}, engine.Certificate{Name: name, At: 1, From: 1, Named: 1}),
 		m.itself(func(r *engine.SiteRecord) { r.Name, r.At = name, 1 }),
 	}})
+}
+
+// uninvited is what a key writes that no authority has let in, where it has no part.
+const uninvited = "by a key that nobody has let in"
+
+// oldAdmissions lets in, as of long ago, a key that the member has made. Along with that the key says where it is and changes an object, and the
+// member changes it as well, all as of then.
+func oldAdmissions(ctx context.Context, m *Member, _ *Orders) error {
+	d := m.anyDocument()
+	if d == nil {
+		return errNothing
+	}
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return err
+	}
+	docs, err := crdt.New(key)
+	if err != nil {
+		return err
+	}
+	other := &Member{id: docs.Self(), said: m.said, docs: docs, rules: m.rules}
+	own := &document{id: d.id, about: d.about, raw: d.raw, tip: docs.First(d.about, d.id, 0)}
+	l, err := other.writes(own, engine.MapOperations, other.operation(own, func(o *engine.Operation) {
+		o.Time, o.Body = 1, fmt.Appendf(nil, `{"description":%s}`, encoded(uninvited))
+		o.Edit.Set["/description"] = encoded(uninvited)
+	}))
+	if err != nil {
+		return err
+	}
+	l.Records = []engine.SignedRecord{
+		m.order(engine.RecordKey{Kind: engine.RecordCertificate, About: string(other.id)}, engine.Certificate{Name: "lyon", At: 1, From: 1, Named: 1}),
+		other.itself(func(r *engine.SiteRecord) { r.Name, r.At = "lyon", 1 }),
+	}
+	if err := m.tell(ctx, l); err != nil {
+		return err
+	}
+	return m.issue(ctx, d, m.operation(d, func(o *engine.Operation) { o.Time = 1 }))
 }
 
 // zonesOfOthers has a zone be the member alone, as of the end of time.

@@ -450,6 +450,9 @@ func (w *world) applications() error {
 				return fmt.Errorf("%s has %q twice", s.Name(), name)
 			}
 			all[name] = x
+			if x["description"] == uninvited {
+				return differs{name, fmt.Sprintf("%s shows %q as it was changed %s", s.Name(), name, uninvited)}
+			}
 			if w.want[name] == nil && !strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, "shared-") {
 				return fmt.Errorf("%s has %q, which nobody made", s.Name(), name)
 			}
@@ -562,7 +565,7 @@ func (w *world) named() {
 	broke, overreached := map[string]bool{}, map[string]bool{}
 	for _, d := range w.done() {
 		broke[d.By] = true
-		if d.Error == "" && (d.Attack == "old removals" || d.Attack == "names of others") {
+		if d.Error == "" && (d.Attack == "old removals" || d.Attack == "old admissions" || d.Attack == "names of others") {
 			overreached[d.By] = true
 		}
 	}
