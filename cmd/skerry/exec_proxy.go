@@ -31,8 +31,8 @@ type scopeProxy struct {
 	// reaches says how such a service is reached by who trusts what these clients trust, by host and port.
 	reaches map[string]http.RoundTripper
 	bases   map[string]string // of services, by name
-	// hosts are host and port of the services' listeners; what is sent elsewhere gets no scope.
-	hosts     map[string]bool
+	// listeners are those of the services; what is sent elsewhere gets no scope.
+	listeners listeners
 	transport *http.Transport
 	servers   []*http.Server
 	written   written
@@ -82,20 +82,21 @@ func (w *written) say() string {
 // established is what a proxy says before it passes bytes.
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-// reachedAt returns where a listener is reached from here. One that listens on all addresses is at that of the agent's API.
-func reachedAt(listener, api string) (string, error) {
+// reachedAt returns where a listener is reached from here. One that listens everywhere, on all addresses, is at that of the agent's API.
+func reachedAt(listener, api string) (address string, everywhere bool, err error) {
 	u, err := url.Parse(listener)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("the agent says that a service listens at %q, which is no address", listener)
+		return "", false, fmt.Errorf("the agent says that a service listens at %q, which is no address", listener)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+		everywhere = true
 		a, err := url.Parse(api)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		u.Host = net.JoinHostPort(a.Hostname(), u.Port())
 	}
-	return u.String(), nil
+	return u.String(), everywhere, nil
 }
 
 // startProxy starts one; like says whom the agent's API is trusted by, and so the services' listeners.
@@ -103,25 +104,17 @@ func reachedAt(listener, api string) (string, error) {
 func startProxy(ctx context.Context, scope string, services []service, like *http.Transport, env []string) (*scopeProxy, error) {
 	transport := like.Clone()
 	transport.ResponseHeaderTimeout, transport.DisableCompression = 0, true // bytes pass as they are, whenever they come
-	x := &scopeProxy{scope: scope, bases: map[string]string{}, hosts: map[string]bool{}, transport: transport, next: proxies(env)}
-	x.running, x.end = context.WithCancel(ctx)
-	var secured []string
-	for _, s := range services {
-		u, err := url.Parse(s.URL)
-		if err != nil {
-			return nil, err
-		}
-		x.hosts[hostPort(u)] = true
-		if u.Scheme == "https" {
-			secured = append(secured, hostPort(u))
-		}
-	}
+	x := &scopeProxy{scope: scope, bases: map[string]string{}, transport: transport, next: proxies(env)}
 	var err error
-	if len(secured) > 0 {
-		if x.stand, err = newStand(secured, time.Now()); err != nil {
+	if x.listeners, err = newListeners(ctx, services); err != nil {
+		return nil, fmt.Errorf("find out where services listen: %w", err)
+	}
+	if slices.ContainsFunc(services, func(s service) bool { return strings.HasPrefix(s.URL, "https:") }) {
+		if x.stand, err = newStand(time.Now()); err != nil {
 			return nil, fmt.Errorf("stand in for services of HTTPS: %w", err)
 		}
 	}
+	x.running, x.end = context.WithCancel(ctx)
 	if x.url, err = x.listen(ctx, http.HandlerFunc(x.proxy)); err != nil {
 		return nil, err
 	}
@@ -182,7 +175,7 @@ func (x *scopeProxy) close() {
 // proxy takes requests as an HTTP proxy.
 func (x *scopeProxy) proxy(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodConnect && x.stand != nil && x.hosts[strings.ToLower(r.Host)]:
+	case r.Method == http.MethodConnect && x.stand != nil && x.listeners.has(r.Context(), r.Host):
 		x.inside(w, r, x.to(&url.URL{Scheme: "https", Host: r.Host}, x.transport, x.scope))
 	case r.Method == http.MethodConnect:
 		x.tunnel(w, r)
@@ -224,6 +217,7 @@ func (x *scopeProxy) trusts(server string, ca []byte) {
 
 // to passes requests on to a service, or to wherever else they go, streaming both ways; an empty scope adds none.
 func (x *scopeProxy) to(base *url.URL, via http.RoundTripper, scope string) http.Handler {
+	ours := x.listeners.has(x.running, hostPort(base))
 	return &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Transport:     via,
@@ -239,15 +233,15 @@ func (x *scopeProxy) to(base *url.URL, via http.RoundTripper, scope string) http
 			if !r.In.URL.IsAbs() { // it took the proxy for the service
 				r.Out.Host = base.Host
 			}
-			if after := x.written.say(); x.hosts[hostPort(base)] && after != "" && r.In.Header.Get("Skerry-After") == "" {
+			if after := x.written.say(); ours && after != "" && r.In.Header.Get("Skerry-After") == "" {
 				r.Out.Header.Set("Skerry-After", after)
 			}
-			if x.hosts[hostPort(base)] && scope != "" && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
+			if ours && scope != "" && r.In.Header.Get("Scope") == "" && r.In.Header.Get("X-Scope") == "" {
 				r.Out.Header.Set("Scope", scope)
 			}
 		},
 		ModifyResponse: func(r *http.Response) error {
-			if x.hosts[hostPort(base)] {
+			if ours {
 				x.written.hear(r.Header)
 			}
 			return nil

@@ -30,47 +30,57 @@ var trustVariables = []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BU
 // systemAuthorities are where systems keep the authorities that their programs trust; the first that is there counts.
 var systemAuthorities = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}
 
-// stand is what the proxy stands in for services of HTTPS with: the command trusts an authority that is made for it alone, and whose key nobody
-// has kept. A command that does not heed the environment refuses the certificate, so that no scope is lost without a word.
+// stand is what the proxy stands in for services of HTTPS with: the command trusts an authority that is made for it alone, and whose key is in
+// memory only. A command that does not heed the environment refuses its certificates, so that no scope is lost without a word. It is safe for
+// concurrent use.
 type stand struct {
-	certificate tls.Certificate
-	authority   []byte // in PEM
+	root   *x509.Certificate
+	signer *ecdsa.PrivateKey
+	// key is that of all certificates.
+	key       *ecdsa.PrivateKey
+	authority []byte // in PEM
 }
 
-// newStand makes one for hosts, which may have ports.
-func newStand(hosts []string, now time.Time) (*stand, error) {
-	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "skerry exec"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), IsCA: true, MaxPathLenZero: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "skerry exec, in place of services"},
-		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	for _, h := range hosts {
-		name, _, err := net.SplitHostPort(h)
-		if err != nil {
-			return nil, err
-		}
-		if ip := net.ParseIP(name); ip != nil {
-			leaf.IPAddresses = append(leaf.IPAddresses, ip)
-		} else {
-			leaf.DNSNames = append(leaf.DNSNames, name)
-		}
+func newStand(now time.Time) (*stand, error) {
+	s := &stand{root: &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "skerry exec"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), IsCA: true, MaxPathLenZero: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}}
+	var err error
+	if s.signer, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
 	}
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, s.root, s.root, s.signer.Public(), s.signer)
 	if err != nil {
 		return nil, err
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	s.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return s, nil
+}
+
+// certificate makes one for a host, which may have a port.
+func (s *stand) certificate(host string) (*tls.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // clients may refuse two of one number
 	if err != nil {
 		return nil, err
 	}
-	root, err := x509.CreateCertificate(rand.Reader, authority, authority, signer.Public(), signer)
+	leaf := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "skerry exec, in place of services"},
+		NotBefore: s.root.NotBefore, NotAfter: s.root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		leaf.IPAddresses = []net.IP{ip}
+	} else {
+		leaf.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, s.root, s.key.Public(), s.signer)
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), signer)
-	if err != nil {
-		return nil, err
-	}
-	return &stand{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root})}, nil
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, nil
 }
 
 // environment returns what makes a command trust the stand: for each variable a file of what it would have trusted, and the stand's authority.
@@ -136,7 +146,8 @@ func (x *scopeProxy) inside(w http.ResponseWriter, r *http.Request, by http.Hand
 		return
 	}
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
-	secured := tls.Server(&begun{conn, bytes.NewReader(bytes.Clone(early))}, &tls.Config{Certificates: []tls.Certificate{x.stand.certificate}, MinVersion: tls.VersionTLS12})
+	secured := tls.Server(&begun{conn, bytes.NewReader(bytes.Clone(early))}, &tls.Config{MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return x.stand.certificate(r.Host) }})
 	only := newOnlyConn(secured)
 	s := &http.Server{Handler: by, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/glue"
@@ -110,7 +111,7 @@ func servicesHere(ctx context.Context, p *program) ([]service, error) {
 		return nil, err
 	}
 	for i := range services {
-		if services[i].URL, err = reachedAt(services[i].URL, p.api.Base()); err != nil {
+		if services[i].URL, services[i].everywhere, err = reachedAt(services[i].URL, p.api.Base()); err != nil {
 			return nil, err
 		}
 	}
@@ -154,14 +155,13 @@ func readKubeconfig(path string) (*kubernetes.Kubeconfig, error) {
 // returns what KUBECONFIG is to be, empty where no configuration names one. Remove ends the copies.
 func scopedKubeconfigs(env []string, services []service, text string, x *scopeProxy) (list string, remove func(), err error) {
 	remove = func() {}
-	clusters := map[string]bool{}
-	for _, s := range services {
-		if u, err := url.Parse(s.URL); err == nil && s.Glue == glue.GlueKubernetes {
-			clusters[hostPort(u)] = true
-		}
-	}
-	if len(clusters) == 0 {
+	services = slices.DeleteFunc(slices.Clone(services), func(s service) bool { return s.Glue != glue.GlueKubernetes })
+	if len(services) == 0 {
 		return "", remove, nil
+	}
+	clusters, err := newListeners(x.running, services)
+	if err != nil {
+		return "", remove, err
 	}
 	var files []string
 	var changed []*kubernetes.Kubeconfig
@@ -178,7 +178,7 @@ func scopedKubeconfigs(env []string, services []service, text string, x *scopePr
 		// are told of it where their users have tokens. What shows certificates passes as it is.
 		meant := func(server string) bool {
 			u, err := url.Parse(server)
-			return err == nil && u.Scheme == "https" && clusters[hostPort(u)]
+			return err == nil && u.Scheme == "https" && clusters.has(x.running, hostPort(u))
 		}
 		if x.stand != nil {
 			if err := c.Stand(x.scoped, x.stand.authority, meant, x.trusts); err != nil {
@@ -188,7 +188,7 @@ func scopedKubeconfigs(env []string, services []service, text string, x *scopePr
 		proxied := c.Proxy(x.tunnels, meant)
 		moved := c.Servers(func(server string) string {
 			u, err := url.Parse(server)
-			if err != nil || !clusters[hostPort(u)] || strings.Contains(server, "/~scope/") {
+			if err != nil || !clusters.has(x.running, hostPort(u)) || strings.Contains(server, "/~scope/") {
 				return server
 			}
 			return strings.TrimSuffix(server, "/") + scopePrefix(text)

@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SKERRY_API", agent.URL)
 			e.Values["agent"] = agent
 			e.Setenv("IMAGES", agent.images.URL)
+			e.Setenv("NAMED", strings.Replace(agent.images.URL, "127.0.0.1", "localhost", 1))
 			e.Setenv("ELSEWHERE", agent.elsewhere.URL)
 			e.Setenv("VAULT", agent.vault.URL)
 			e.Setenv("STRANGE", agent.strange.URL)
