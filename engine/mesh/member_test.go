@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -315,5 +316,29 @@ func TestDigest(t *testing.T) {
 	must(t, err)
 	if a != b || a == c || len(a) != 16 {
 		t.Errorf("digests %s, %s and %s", a, b, c)
+	}
+}
+
+// TestAMeshIsFull: it has as many sites as it may have, and takes in no more, whoever has certified them. Who is in it is certified anew.
+func TestAMeshIsFull(t *testing.T) {
+	paris := found(t)
+	certificate := func(i int) engine.SignedRecord {
+		site := fmt.Sprint("site", i)
+		return says("paris", uint64(100+i), engine.RecordCertificate, site, engine.Certificate{Name: engine.SiteName(site), At: 1})
+	}
+	var all []engine.SignedRecord
+	for i := range MaxMembers - 1 {
+		all = append(all, certificate(i))
+	}
+	if news, err := paris.Take(all...); err != nil || len(news.Joined) != MaxMembers-1 {
+		t.Fatalf("of %d certificates %d count: %v", len(all), len(news.Joined), err)
+	}
+	if news, err := paris.Take(certificate(MaxMembers)); !errors.Is(err, engine.ErrTooLarge) || len(news.Joined) > 0 {
+		t.Errorf("one more is let in: %v, %v", news.Joined, err)
+	}
+	_, err := pen(paris).Certify("lille", "lille", time.Time{}, at(1))
+	refused(t, err, 409, "certificate")
+	if _, err := pen(paris).Certify("site7", "", at(9), at(1)); err != nil {
+		t.Errorf("one that is in is not certified anew: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -266,6 +267,50 @@ func TestWhatIsRefusedIsToldWhereNothingIsWritten(t *testing.T) {
 	err := w.Receive(t.Context(), "nantes", &engine.Letter{Records: make([]engine.SignedRecord, 1), Parcels: make([]engine.Parcel, 1)})
 	if !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "two of this site") {
 		t.Errorf("%v", err)
+	}
+}
+
+// allBut are members of a mesh, but for one site.
+type allBut struct {
+	members
+	site engine.SiteID
+}
+
+func (o allBut) IsMember(id engine.SiteID) bool { return id != o.site }
+
+// TestNothingIsTakenFromWhoIsNoMember: neither what it sends nor what it says of itself, whoever brings that.
+func TestNothingIsTakenFromWhoIsNoMember(t *testing.T) {
+	from, w := newWorld(t), newWorldOf(t, "nantes", Limits{Workers: 1})
+	from.ask("blue")
+	from.settle()
+	w.cfg.Members = allBut{site: "paris"}
+	var said []engine.StatusBatch
+	for _, l := range from.letters {
+		if err := w.Receive(t.Context(), "paris", l); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("it is taken in: %v", err)
+		}
+		w.settle()
+		said = append(said, l.Batches...)
+	}
+	if len(w.store.records)+len(w.objects) > 0 || len(said) == 0 {
+		t.Errorf("%d records are stored, and %v is made; there are %d batches", len(w.store.records), w.objects, len(said))
+	}
+	w.cfg.Members = members{}
+	for _, l := range from.letters {
+		if err := w.Receive(t.Context(), "paris", &engine.Letter{Parcels: l.Parcels}); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+	}
+	_, id := document("blue")
+	before := w.store.records[id].Statuses
+	w.cfg.Members = allBut{site: "paris"}
+	if err := w.Receive(t.Context(), "lille", &engine.Letter{Batches: said}); !errors.Is(err, engine.ErrMissing) {
+		t.Errorf("what it says of itself counts: %v", err)
+	}
+	w.settle()
+	if after := w.store.records[id].Statuses; !bytes.Equal(after, before) || before == nil {
+		t.Errorf("what is stored of others was %x, and is %x", before, after)
 	}
 }
 

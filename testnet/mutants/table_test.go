@@ -15,5 +15,5 @@ type edit struct{ file, old, now string }
 
 // planted are the mutants. A comment says what would be wrong for users.
 func planted() []mutant {
-	return slices.Concat(folding(), deciding(), doing(), living(), looping(), travelling(), storing(), serving(), ofMembers(), ofClients())
+	return slices.Concat(folding(), deciding(), doing(), living(), looping(), travelling(), storing(), serving(), ofMembers(), ofAuthorities(), ofClients())
 }
