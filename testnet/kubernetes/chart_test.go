@@ -133,6 +133,9 @@ func TestChartRefuses(t *testing.T) {
 		`{image: {tag: ""}}`:                       "image.tag is required: the version",
 		`{services: {cluster: {listen: ""}}}`:      "services.cluster.listen is required",
 		`{networkPolicy: {enabled: true}}`:         "set mesh.hostNetwork to false, or leave it out",
+		`{meshes: {port: 1}}`:                      "additional properties 'meshes' not allowed",
+		`{mesh: {relay: true}}`:                    "additional properties 'relay' not allowed",
+		`{probes: many}`:                           "got string, want integer",
 		`{site: site1, services: {cluster: null}}`: "services is empty: say what is in front of the agent",
 	} {
 		out, err := rendered(t, "skerry", "cluster.yaml", values)
