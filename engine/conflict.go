@@ -109,6 +109,23 @@ type Conflict struct {
 	Accepted *Decision `json:"accepted,omitempty"`
 }
 
+// Cause is what several conflicts have in common: one thing that has gone wrong with what is of one kind at one site.
+type Cause struct {
+	About   ConflictKind
+	Site    SiteID
+	Service ServiceName
+	Kind    KindName
+}
+
+// Cause is what c has in common with others.
+func (c *Conflict) Cause() Cause { return Cause{c.Kind, c.Site, c.Service, c.KindName} }
+
+// CauseTally is how many conflicts of one cause there are, and the newest of them.
+type CauseTally struct {
+	Number int
+	Newest ConflictID
+}
+
 // Twin is one of two things inside a container that have one name.
 type Twin struct {
 	Site SiteID   `json:"site"`

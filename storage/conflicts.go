@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,32 +101,30 @@ func (s *Store) Conflicts(ctx context.Context, f engine.ConflictFilter) ([]engin
 	return list, next, nil
 }
 
-// CountConflictsAt counts those that wait for a person, by site.
-func (s *Store) CountConflictsAt(ctx context.Context) (map[engine.SiteID]int, error) {
-	counts := map[engine.SiteID]int{}
-	err := s.reads.each(ctx, func(row scanner) (bool, error) {
-		var site engine.SiteID
-		var n int
-		err := row.Scan(&site, &n)
-		counts[site] = n
+// CountConflicts counts those that wait for a person, by cause. The kind of what they are about stands in the rows of resources; of the few that
+// belong to none it stands in what they say themselves.
+func (s *Store) CountConflicts(ctx context.Context) (map[engine.Cause]engine.CauseTally, error) {
+	s.ahead.wait(anything)
+	counts := map[engine.Cause]engine.CauseTally{}
+	of := ` FROM conflicts c LEFT JOIN resources r ON r.document = c.document LEFT JOIN kinds k ON k.n = r.kind WHERE c.open = 1`
+	// Of the columns that are not grouped SQLite gives those of the row that has the maximum: https://www.sqlite.org/lang_select.html#bareagg
+	err := s.reads.list(ctx, func(row scanner) (bool, error) {
+		var c engine.Cause
+		var t engine.CauseTally
+		var since int64
+		err := row.Scan(&c.About, &c.Site, &c.Service, &c.Kind, &t.Number, &t.Newest, &since)
+		counts[c] = t
 		return true, err
-	}, `SELECT site, count(*) FROM conflicts WHERE open = 1 GROUP BY site`)
+	}, `SELECT c.kind, c.site, c.service, k.kind, count(*), c.id, max(c.since)`+of+` AND k.n IS NOT NULL GROUP BY 1, 2, 3, 4`)
 	if err != nil {
 		return nil, fmt.Errorf("count conflicts: %w", err)
 	}
-	return counts, nil
-}
-
-// CountConflicts counts those that wait for a person, by kind.
-func (s *Store) CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error) {
-	counts := map[engine.ConflictKind]int{}
-	err := s.reads.each(ctx, func(row scanner) (bool, error) {
-		var kind engine.ConflictKind
-		var n int
-		err := row.Scan(&kind, &n)
-		counts[kind] = n
+	err = s.reads.list(ctx, func(row scanner) (bool, error) {
+		l, err := s.scanConflict(row)
+		t := counts[l.row.Cause()]
+		counts[l.row.Cause()] = engine.CauseTally{Number: t.Number + 1, Newest: cmp.Or(t.Newest, l.row.ID)}
 		return true, err
-	}, `SELECT kind, count(*) FROM conflicts WHERE open = 1 GROUP BY kind`)
+	}, `SELECT c.id, c.data, c.since, c.n`+of+` AND k.n IS NULL ORDER BY c.since DESC, c.n DESC`)
 	if err != nil {
 		return nil, fmt.Errorf("count conflicts: %w", err)
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func TestConflicts(t *testing.T) {
 	since := time.Unix(1000, 0).UTC()
 	var b engine.Batch
 	for i := range 5 {
-		c := engine.Conflict{ID: engine.ConflictID(fmt.Sprint("c", i)), Kind: engine.ConflictRefused, Document: document("d"), Service: "images", Site: "paris",
+		c := engine.Conflict{ID: engine.ConflictID(fmt.Sprint("c", i)), Kind: engine.ConflictRefused, Document: document("d"), Service: "images", KindName: "image", Site: "paris",
 			Since: since.Add(time.Duration(i) * time.Second), Reason: "no", Actions: []engine.Action{engine.ActionRetry}}
 		if i == 4 {
 			c.Document, c.Kind, c.Site = "", engine.ConflictUncertain, "nantes"
@@ -59,7 +60,9 @@ func TestConflicts(t *testing.T) {
 	if of, err := s.ConflictsOf(t.Context(), ""); err != nil || len(of) != 0 {
 		t.Errorf("of no document: %+v, %v", of, err)
 	}
-	if n, err := s.CountConflicts(t.Context()); err != nil || n[engine.ConflictRefused] != 3 || n[engine.ConflictUncertain] != 1 {
+	refused := engine.Cause{About: engine.ConflictRefused, Site: "paris", Service: "images", Kind: "image"}
+	uncertain := engine.Cause{About: engine.ConflictUncertain, Site: "nantes", Service: "images", Kind: "image"}
+	if n, err := s.CountConflicts(t.Context()); err != nil || !maps.Equal(n, map[engine.Cause]engine.CauseTally{refused: {Number: 3, Newest: "c3"}, uncertain: {Number: 1, Newest: "c4"}}) {
 		t.Errorf("counted %v, %v", n, err)
 	}
 	if err := s.Commit(t.Context(), &engine.Batch{Resolved: []engine.ConflictID{"c3", "none"}}); err != nil {

@@ -182,7 +182,7 @@ func drawRecord(t *rapid.T) engine.Record {
 func drawOperation(t *rapid.T, id engine.OperationID, recorded func(engine.DocumentID) bool) engine.OperationRow {
 	o := engine.OperationRow{ID: id, Type: engine.TypeMerge, Service: "images", Kind: "image", Method: "PATCH", Origin: rapid.SampledFrom(sites).Draw(t, "origin"),
 		IssuedAt: drawTime(t), Resource: "r1", Body: drawBlob(t, "body"),
-		State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateRejected}).Draw(t, "state")}
+		State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateRejected, engine.StateHeld}).Draw(t, "state")}
 	if doc := drawDocument(t); recorded(doc) {
 		o.Document, o.Resource = doc, few[doc]
 	}
@@ -193,7 +193,7 @@ func drawOperation(t *rapid.T, id engine.OperationID, recorded func(engine.Docum
 		if o.Sites == nil {
 			o.Sites = map[engine.SiteID]engine.OperationStatus{}
 		}
-		o.Sites[s] = engine.OperationStatus{State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateSuperseded}).Draw(t, "at site"),
+		o.Sites[s] = engine.OperationStatus{State: rapid.SampledFrom([]engine.State{engine.StatePending, engine.StateApplied, engine.StateSuperseded, engine.StateHeld}).Draw(t, "at site"),
 			Error: rapid.SampledFrom([]string{"", "No space"}).Draw(t, "error")}
 	})
 	return o
@@ -230,7 +230,7 @@ func (m *model) drawBatch(t *rapid.T) *engine.Batch {
 			b.Resolved = append(b.Resolved, id)
 			continue
 		}
-		b.Conflicts = append(b.Conflicts, engine.Conflict{ID: id, Kind: engine.ConflictDrift, Document: drawDocument(t), Site: rapid.SampledFrom(sites).Draw(t, "where"), Since: drawTime(t)})
+		b.Conflicts = append(b.Conflicts, engine.Conflict{ID: id, Kind: engine.ConflictDrift, Document: drawDocument(t), KindName: "image", Site: rapid.SampledFrom(sites).Draw(t, "where"), Since: drawTime(t)})
 	}
 	if rapid.IntRange(0, 2).Draw(t, "mesh") == 0 {
 		record := engine.MeshRecord{Key: engine.RecordKey{Kind: engine.RecordZone, About: rapid.StringMatching(`z[12]`).Draw(t, "zone")},
@@ -530,6 +530,16 @@ func (m *model) compareOperations(t *rapid.T, s *Store) {
 	}
 	counted, err := s.CountOperations(ctx)
 	same(t, "counts of operations", counted, counts, err)
+	held := map[[2]engine.SiteID]int{}
+	for _, r := range operations {
+		for site, at := range r.Sites {
+			if r.State == engine.StateHeld && at.State == engine.StateHeld {
+				held[[2]engine.SiteID{site, r.Origin}]++
+			}
+		}
+	}
+	countedHeld, err := s.CountHeld(ctx)
+	same(t, "held operations", countedHeld, held, err)
 	for _, f := range []engine.OperationFilter{{}, {Site: "paris"}, {Site: "nantes", State: engine.StateApplied}, {Site: "lyon", State: engine.StateSuperseded},
 		{Document: document("d1")}, {Resource: "r2", Site: "lyon"}, {Resource: "r1"}, {Document: document("d2"), Resource: "r1", State: engine.StatePending},
 		{State: engine.StateApplied}, {State: engine.StateRejected}, {State: engine.StatePending, Oldest: true}, {Words: []engine.SearchWord{{Text: "no SPACE"}}},
@@ -587,6 +597,24 @@ func (m *model) compareQueues(t *rapid.T, s *Store) {
 	same(t, "conflicts", conflicts, slices.SortedFunc(maps.Values(m.conflicts), func(a, b engine.Conflict) int {
 		return -cmpBy(a.Since, b.Since, m.order[string(a.ID)], m.order[string(b.ID)])
 	}), err)
+	causes := map[engine.Cause][]engine.Conflict{}
+	for _, c := range conflicts {
+		cause := c.Cause()
+		if r, ok := m.records[c.Document]; ok {
+			cause.Kind = r.Row.Kind
+		}
+		causes[cause] = append(causes[cause], c)
+	}
+	counted, err := s.CountConflicts(ctx)
+	for cause, tally := range counted { // of several of one time each is the newest
+		list := causes[cause]
+		if i := slices.IndexFunc(list, func(c engine.Conflict) bool { return c.ID == tally.Newest }); len(list) != tally.Number || i < 0 || !list[i].Since.Equal(list[0].Since) {
+			t.Fatalf("of %+v: %+v, of %+v", cause, tally, list)
+		}
+	}
+	if err != nil || len(counted) != len(causes) {
+		t.Fatalf("causes %+v, %v, want those of %+v", counted, err, causes)
+	}
 	events, err := s.Events(ctx, 0, 1000)
 	same(t, "events", events, m.events, err)
 	after := rapid.IntRange(0, len(m.events)).Draw(t, "after")

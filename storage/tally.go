@@ -107,3 +107,23 @@ func (s *Store) TallyOperations(ctx context.Context, f engine.OperationFilter) (
 	}
 	return counts, nil
 }
+
+// CountHeld counts the deletions that are held, by the site that holds them and the one that has issued them.
+func (s *Store) CountHeld(ctx context.Context) (map[[2]engine.SiteID]int, error) {
+	s.ahead.wait(anything)
+	counts := map[[2]engine.SiteID]int{}
+	err := s.reads.each(ctx, func(row scanner) (bool, error) {
+		var at [2]engine.SiteID
+		var n int
+		err := row.Scan(&at[0], &at[1], &n)
+		counts[at] = n
+		return true, err
+	}, `SELECT s.id, origin.id, count(*) FROM operations o INDEXED BY operations_open
+		JOIN placement_sites a ON a.placement = o.placement AND substr(o.states, a.place, 1) = ?
+		JOIN sites s ON s.n = a.site JOIN sites origin ON origin.n = o.origin
+		WHERE o.open = 1 AND o.state = 'held' GROUP BY 1, 2`, letterOf(engine.StateHeld))
+	if err != nil {
+		return nil, fmt.Errorf("count held operations: %w", err)
+	}
+	return counts, nil
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/web/client"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // Exit statuses of skerry status.
@@ -29,7 +30,17 @@ type summary struct {
 	Resources map[string]int `json:"resources"`
 	Decisions int            `json:"decisions"`
 	Elsewhere int            `json:"elsewhere"`
-	Worries   []struct {
+	Causes    []struct {
+		About     string    `json:"about"`
+		Decisions int       `json:"decisions"`
+		Headline  string    `json:"headline"`
+		Since     time.Time `json:"since"`
+	} `json:"causes"`
+	Held []struct {
+		Deletions int    `json:"deletions"`
+		Headline  string `json:"headline"`
+	} `json:"held"`
+	Worries []struct {
 		About  string     `json:"about"`
 		ID     string     `json:"id"`
 		Label  string     `json:"label"`
@@ -51,7 +62,7 @@ Examples:
 
     skerry status
     skerry status && echo all sites show the same
-    skerry status -o json | jq .summary.worries`
+    skerry status -o json | jq .summary.causes`
 }
 
 func (statusCommand) Run(ctx context.Context, p *program) error {
@@ -109,18 +120,27 @@ func printStatus(p *program, s summary, sites []site) {
 		rows = append(rows, statusRow(p, x))
 	}
 	t.print(rows)
-	if len(s.Worries) == 0 {
+	if s.worries() == 0 {
 		return
 	}
 	fmt.Fprintln(p.out)
 	printWorries(p, p.out, s, worriesShown)
 }
 
+// worries is how many rows there are of what needs a look.
+func (s summary) worries() int { return len(s.Causes) + len(s.Held) + len(s.Worries) }
+
 // printWorries prints so many of what needs a look, the worst first.
 func printWorries(p *program, out io.Writer, s summary, most int) {
 	w := table{out: out, width: p.width, columns: []column{{"WORRY", 0, 0}, {"ABOUT", 12, 0}, {"AGE", 0, 1}, {"REASON", 20, 0}}}
 	var rows [][]string
-	for _, worry := range s.Worries[:min(len(s.Worries), most)] {
+	for _, c := range s.Causes {
+		rows = append(rows, []string{c.About, shape.Count(c.Decisions, "decision", "decisions"), ago(p.now(), c.Since), c.Headline})
+	}
+	for _, h := range s.Held {
+		rows = append(rows, []string{"held", shape.Count(h.Deletions, "deletion", "deletions"), "", h.Headline})
+	}
+	for _, worry := range s.Worries {
 		name, age := worry.Label, ""
 		if name == "" {
 			name = worry.ID
@@ -130,8 +150,8 @@ func printWorries(p *program, out io.Writer, s summary, most int) {
 		}
 		rows = append(rows, []string{worry.State, worry.About + " " + name, age, worry.Reason})
 	}
-	w.print(rows)
-	if more := len(s.Worries) - most; more > 0 {
+	w.print(rows[:min(len(rows), most)])
+	if more := len(rows) - most; more > 0 {
 		fmt.Fprintf(out, "and %d more: skerry status -o json\n", more)
 	}
 }

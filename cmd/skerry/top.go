@@ -161,7 +161,7 @@ func printTop(p *program, w io.Writer, s summary, sites []site, operations []ope
 	line(fmt.Sprintf("%s  %s  %d of %d sites can be reached  decisions: %d here, %d elsewhere", s.Site, p.now().Format("15:04:05"), s.Reachable, s.Sites, s.Decisions, s.Elsewhere))
 	line(s.Sentence)
 	fmt.Fprintln(w, strings.TrimSuffix("resources  "+counted(w, s.Resources), "  "))
-	r := share(p.height, 3, len(sites), len(s.Worries))
+	r := share(p.height, 3, len(sites), s.worries())
 	t := table{out: w, width: p.width, columns: []column{{"SITE", 0, 0}, {"STATE", 0, 0}, {"RESOURCES", 16, 3}, {"BACKLOG", 0, 0}, {"OLDEST", 0, 1}, {"DECISIONS", 0, 0},
 		{"ROUND TRIP", 0, 2}, {"SEEN", 0, 1}}}
 	slices.SortStableFunc(sites, func(a, b site) int { return cmp.Compare(b.concern(), a.concern()) })
@@ -172,7 +172,7 @@ func printTop(p *program, w io.Writer, s summary, sites []site, operations []ope
 	}
 	fmt.Fprintln(w)
 	t.print(rows)
-	if len(s.Worries) > 0 {
+	if s.worries() > 0 {
 		fmt.Fprintln(w)
 		printWorries(p, w, s, r.worries)
 	}

@@ -49,9 +49,10 @@ type Counter interface {
 	CountOperations(ctx context.Context) (map[engine.State]int, error)
 	// TallyOperations counts likewise those that a filter leaves, its state, order and page apart.
 	TallyOperations(ctx context.Context, f engine.OperationFilter) (map[engine.State]int, error)
-	CountConflicts(ctx context.Context) (map[engine.ConflictKind]int, error)
-	// CountConflictsAt counts likewise those at each site.
-	CountConflictsAt(ctx context.Context) (map[engine.SiteID]int, error)
+	// CountConflicts counts those that wait for a person.
+	CountConflicts(ctx context.Context) (map[engine.Cause]engine.CauseTally, error)
+	// CountHeld counts deletions by the site that holds them and the one that has issued them.
+	CountHeld(ctx context.Context) (map[[2]engine.SiteID]int, error)
 }
 
 // Mesh is the membership as people see and change it. Errors may be *engine.Refusal.

@@ -429,6 +429,33 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
+// TestWhatACauseTellsOfIsToldOnce: what waits for a person is told by cause, and what is not well beside that by itself.
+func TestWhatACauseTellsOfIsToldOnce(t *testing.T) {
+	f := served.Start(t)
+	for _, id := range []string{"x", "y", "z"} {
+		row := served.Image(id, engine.StateDegraded, time.Now())
+		f.Site.AddResource(row)
+		if id != "z" {
+			f.Site.AddConflict(engine.Conflict{ID: engine.ConflictID(id), Kind: engine.ConflictRefused, Document: row.Document, Resource: row.ID, Service: row.Service,
+				KindName: row.Kind, Site: served.Nantes, Since: time.Now(), Reason: "quota"})
+		}
+	}
+	v := f.Want(200, "GET", "/api/v1/summary", "")
+	causes := v["causes"].([]any)
+	if len(causes) != 1 || causes[0].(map[string]any)["headline"] != "nantes refused what others took, of 2 images" || causes[0].(map[string]any)["decisions"] != 2.0 {
+		t.Errorf("the causes are %v", causes)
+	}
+	var resources []any
+	for _, w := range v["worries"].([]any) {
+		if w := w.(map[string]any); w["about"] == "resource" {
+			resources = append(resources, w["id"])
+		}
+	}
+	if len(resources) != 1 || resources[0] != "z" {
+		t.Errorf("beside the cause there is worry over %v", resources)
+	}
+}
+
 func TestSummary(t *testing.T) {
 	at := time.Date(2026, 3, 1, 21, 44, 0, 0, time.UTC)
 	alone := served.Serve(t, webtest.Empty())

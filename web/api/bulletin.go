@@ -13,7 +13,7 @@ import (
 // Urgent is the part of this site's bulletin that people want to know of soon: what waits for them here, and which services of its
 // application do not answer. It costs next to nothing.
 func (a *API) Urgent(ctx context.Context) (b engine.Bulletin, err error) {
-	at, err := a.Counter.CountConflictsAt(ctx)
+	at, err := a.decisionsAt(ctx)
 	if err != nil {
 		return b, err
 	}

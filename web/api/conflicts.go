@@ -93,11 +93,16 @@ func (a *API) Conflicts(ctx context.Context, q ConflictQuery) (ConflictList, err
 	list := ConflictList{Items: make([]shape.Conflict, 0, len(rows)), Next: next}
 	t := a.teller()
 	for _, c := range rows {
-		v := n.Conflict(c)
-		v.Label = a.label(ctx, t, c.Document)
-		list.Items = append(list.Items, v)
+		list.Items = append(list.Items, a.conflict(ctx, t, c))
 	}
 	return list, nil
+}
+
+// conflict writes down a conflict with what people call what it is about.
+func (a *API) conflict(ctx context.Context, t teller, c engine.Conflict) shape.Conflict {
+	v := t.Conflict(c)
+	v.Label = a.label(ctx, t, c.Document)
+	return v
 }
 
 // conflictFor finds a conflict that concerns the site from, or any when that is this one.

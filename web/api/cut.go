@@ -235,7 +235,6 @@ func (m *merged) overwritten(ctx context.Context, row engine.ResourceRow) error 
 // clashes finds what waits for a person and is about what was issued in the cut, or is a name that both sides gave: what was made under
 // it need be no operation that is known here.
 func (m *merged) clashes(ctx context.Context) error {
-	n := m.api.names()
 	for f := (engine.ConflictFilter{Limit: 1000}); ; {
 		list, next, err := m.api.Store.Conflicts(ctx, f)
 		if err != nil {
@@ -244,9 +243,7 @@ func (m *merged) clashes(ctx context.Context) error {
 		for _, c := range list {
 			_, issued := m.by[c.Operation]
 			if (issued || m.of[c.Document] != nil || m.namedTwice(c)) && !c.Since.Before(m.cut.Began) && len(m.Conflicts) < cutListed {
-				v := n.Conflict(c)
-				v.Label = m.api.label(ctx, m.t, c.Document)
-				m.Conflicts = append(m.Conflicts, v)
+				m.Conflicts = append(m.Conflicts, m.api.conflict(ctx, m.t, c))
 			}
 		}
 		if f.Cursor = next; next == "" {

@@ -143,8 +143,12 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(m.conflicts, err)
 	} else {
+		of := map[engine.ConflictKind]int{}
+		for c, n := range conflicts {
+			of[c.About] += n.Number
+		}
 		for kind := range shape.ConflictRules {
-			gauge(m.conflicts, float64(conflicts[kind]), string(kind))
+			gauge(m.conflicts, float64(of[kind]), string(kind))
 		}
 	}
 	m.collectHooks(ctx, ch, gauge)

@@ -28,13 +28,16 @@ type Summary struct {
 	// have told.
 	Decisions int `json:"decisions"`
 	Elsewhere int `json:"elsewhere"`
-	// Worries are what is not well, the worst first, at most worriesOfEach of each sort.
+	// Causes are why decisions wait as far as this site is concerned, the worst first, at most causesToldOf; Held is what sites hold of deletions.
+	Causes []shape.Cause   `json:"causes"`
+	Held   []shape.Holding `json:"held"`
+	// Worries are what else is not well, the worst first, at most worriesOfEach of each sort: what a cause tells of is not among them.
 	Worries []Worry `json:"worries"`
 }
 
 // Worry is one thing that is not well, and why.
 type Worry struct {
-	About   string    `json:"about"` // resource, operation, conflict or site
+	About   string    `json:"about"` // resource, operation or site
 	ID      string    `json:"id"`    // of the resource or operation, or the site's name
 	Label   string    `json:"label"` // what people call the resource; empty where that is not known
 	Service string    `json:"service"`
@@ -55,7 +58,10 @@ type Waiting struct {
 	At       []string  `json:"at"` // the sites that it waits for
 }
 
-const worriesOfEach = 20
+const (
+	worriesOfEach = 20
+	causesToldOf  = 50
+)
 
 // Summary counts and lists what is not well.
 func (a *API) Summary(ctx context.Context) (Summary, error) {
@@ -86,30 +92,11 @@ func (a *API) Overview(ctx context.Context) (s Summary, sites []shape.Site, err 
 	for _, st := range OperationStates {
 		s.Operations[string(st)] = operations[st]
 	}
-	for _, st := range []engine.State{engine.StateConflict, engine.StateDegraded} {
-		l, err := a.Resources(ctx, ResourceQuery{State: string(st), Limit: worriesOfEach})
-		if err != nil {
-			return s, nil, err
-		}
-		for _, r := range l.Items {
-			s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Label, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
-		}
-	}
-	// What was refused is a worry of its resource, and only until somebody has decided about it or something later has taken its place.
-	for _, st := range []engine.State{engine.StateUncertain, engine.StateHeld, engine.StatePaused} {
-		l, err := a.Operations(ctx, OperationQuery{State: string(st), Limit: worriesOfEach})
-		if err != nil {
-			return s, nil, err
-		}
-		for _, o := range l.Items {
-			s.Worries = append(s.Worries, worryOf(o))
-		}
-	}
-	at, err := a.Counter.CountConflictsAt(ctx)
-	if err != nil {
+	if err := a.worryOverWhatIsShared(ctx, &s); err != nil {
 		return s, nil, err
 	}
-	if err := a.worryOverNames(ctx, &s); err != nil {
+	at, err := a.decisionsAt(ctx)
+	if err != nil {
 		return s, nil, err
 	}
 	sites = a.Sites()
@@ -164,16 +151,38 @@ func (a *API) Overview(ctx context.Context) (s Summary, sites []shape.Site, err 
 	return s, sites, nil
 }
 
-// worryOverNames lists names that were to be at one site and are at two: no resource that is listed tells of them.
-func (a *API) worryOverNames(ctx context.Context, s *Summary) error {
-	l, err := a.Conflicts(ctx, ConflictQuery{About: string(engine.ConflictName), Limit: worriesOfEach})
+// worryOverWhatIsShared tells what is not well with resources and operations: why decisions wait, what is held, and what is in no decision.
+func (a *API) worryOverWhatIsShared(ctx context.Context, s *Summary) error {
+	causes, err := a.Causes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, c := range l.Items {
-		if c.Holder != "" {
-			s.Worries = append(s.Worries, Worry{"conflict", c.ID, c.Resource, c.Service, c.Kind, c.About, "at " + c.Site + ": " + c.Reason, c.Since})
+	s.Causes = causes[:min(len(causes), causesToldOf)]
+	if s.Held, err = a.holdings(ctx); err != nil {
+		return err
+	}
+	n := a.names()
+	for _, st := range []engine.State{engine.StateConflict, engine.StateDegraded} {
+		rows, _, err := a.Store.Resources(ctx, engine.ResourceFilter{State: st, Silent: slices.Sorted(maps.Keys(n.Silent)), Limit: worriesOfEach})
+		if err != nil {
+			return fmt.Errorf("list what is not well: %w", err)
 		}
+		for _, row := range rows {
+			waits, _, err := a.Store.Conflicts(ctx, engine.ConflictFilter{Document: row.Document, Limit: 1})
+			if err != nil {
+				return fmt.Errorf("look up what waits for a person: %w", err)
+			}
+			if r := n.Resource(row); len(waits) == 0 {
+				s.Worries = append(s.Worries, Worry{"resource", r.ID, r.Label, r.Service, r.Kind, r.State, r.Reason, r.UpdatedAt})
+			}
+		}
+	}
+	l, err := a.Operations(ctx, OperationQuery{State: string(engine.StatePaused), Limit: worriesOfEach})
+	if err != nil {
+		return err
+	}
+	for _, o := range l.Items {
+		s.Worries = append(s.Worries, worryOf(o))
 	}
 	return nil
 }

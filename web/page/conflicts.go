@@ -118,7 +118,7 @@ func (p *Page) showConflict(c echo.Context, status int, id, local, wrong string)
 	}
 	about := d.Resource
 	if about == "" {
-		about = an(d.Kind)
+		about = shape.An(d.Kind)
 	}
 	f := p.frame(c, "Conflict: "+about+" at "+d.Site, "conflicts", with("/api/v1"+conflictURL(d.ID), nil, "local_id", local))
 	f.Reload = "" // asking the application again with each event would be a burden, and what is being written must stay

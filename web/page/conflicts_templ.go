@@ -1877,9 +1877,9 @@ func lostValues(f frame, resource, service, kind string, lost []shape.Superseded
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var92 string
-			templ_7745c5c3_Var92, templ_7745c5c3_Err = templ.JoinStringErrs(short(l.By.Operation))
+			templ_7745c5c3_Var92, templ_7745c5c3_Err = templ.JoinStringErrs(shape.Short(l.By.Operation))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/conflicts.templ`, Line: 375, Col: 97}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/conflicts.templ`, Line: 375, Col: 103}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var92))
 			if templ_7745c5c3_Err != nil {
@@ -1911,9 +1911,9 @@ func lostValues(f frame, resource, service, kind string, lost []shape.Superseded
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var94 string
-			templ_7745c5c3_Var94, templ_7745c5c3_Err = templ.JoinStringErrs(short(l.Over.Operation))
+			templ_7745c5c3_Var94, templ_7745c5c3_Err = templ.JoinStringErrs(shape.Short(l.Over.Operation))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/conflicts.templ`, Line: 381, Col: 101}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/conflicts.templ`, Line: 381, Col: 107}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var94))
 			if templ_7745c5c3_Err != nil {

@@ -65,8 +65,8 @@ func TestAConflictTellsWhoWroteWhat(t *testing.T) {
 			t.Errorf("%s does not lead to the conflict", path)
 		}
 	}
-	if _, body := ask(t, "GET", address+"/", nil); !strings.Contains(body, "/conflicts?kind=network&amp;resource=backbone") {
-		t.Error("the overview does not lead to what helps")
+	if _, body := ask(t, "GET", address+"/", nil); !strings.Contains(body, `href="/decisions?at=`+uncertain+`"`) {
+		t.Errorf("the overview does not lead to where it is decided: %s", mainOf(body))
 	}
 	if _, body := ask(t, "GET", address+"/", nil); !strings.Contains(body, "image nixos-361</a> waits for rennes.") {
 		t.Errorf("the overview does not tell the oldest operation that waits: %s", mainOf(body))

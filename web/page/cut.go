@@ -157,9 +157,7 @@ func didTo(o shape.Operation) string {
 	return what + " of " + nameOf(o)
 }
 
-func conflictName(c shape.Conflict) string { return cmp.Or(c.Label, short(c.Resource), an(c.Kind)) }
-
-func overwrittenName(o api.Overwritten) string { return cmp.Or(o.Label, short(o.Resource)) }
+func overwrittenName(o api.Overwritten) string { return cmp.Or(o.Label, shape.Short(o.Resource)) }
 
 // lostValue is a lost value in a cell: null stands where the field had been removed.
 func lostValue(v json.RawMessage) string {

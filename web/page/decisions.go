@@ -30,12 +30,8 @@ const (
 	causeLeast = 20
 )
 
-// cause is what several decisions have in common: one thing that has gone wrong at one site, which one answer may be right for.
-type cause struct {
-	api.Cause
-	Items []shape.Conflict // the newest
-	Of    int              // how many there are
-}
+// cause is what several decisions have in common, as the inbox shows it.
+type cause struct{ api.Cause }
 
 // Reason is why, where that is the same for all; empty where each has its own.
 func (g cause) Reason() string {
@@ -118,58 +114,6 @@ func keepWords(g cause, site string) string {
 	return "Everyone shows what " + site + " shows"
 }
 
-// Headline says what has happened in one sentence.
-func (g cause) Headline() string {
-	what := g.Kind + " " + titleOf(g.Items[0])
-	if g.Of > 1 {
-		what = fmt.Sprintf("%s %ss", inNumbers(g.Of), g.Kind)
-	}
-	if in := g.Items[0].Inside; in != nil && g.Of == 1 {
-		return fmt.Sprintf("Two %ss of %s are called %s, also at %s", in.Kind, what, in.Name, g.Site)
-	}
-	says := map[engine.ConflictKind]string{
-		engine.ConflictExists:      "An object was in the way of %s at %s",
-		engine.ConflictName:        "The name of %s was given twice, also at %s",
-		engine.ConflictRival:       "The name of %s belongs to another, and the object at %s lives",
-		engine.ConflictNotAccepted: "The rules of %[2]s do not let %[1]s in",
-		engine.ConflictRefused:     "%[2]s refused what others took, of %[1]s",
-		engine.ConflictContested:   "A change of %s did not fit at %s",
-		engine.ConflictUncertain:   "Nobody knows whether a request for %s ran at %s",
-		engine.ConflictDrift:       "%[2]s shows something else of %[1]s",
-		engine.ConflictContention:  "Repairs of %s did not last at %s",
-		engine.ConflictUndeclared:  "%[2]s cannot make %[1]s anew",
-		engine.ConflictNameTaken:   "Inside %s a name was given twice, also at %s",
-		engine.ConflictRejoined:    "What was done to %s before %s was set back is not known",
-		engine.ConflictDenied:      "The agent may not do it with %s at %s",
-		engine.ConflictUnseen:      "The deletion of %s would take along at %s what its deleter had not seen",
-		engine.ConflictOrder:       "Two orders of a list of %[1]s were wanted",
-		engine.ConflictForked:      "%[2]s has signed two different changes of %[1]s",
-		engine.ConflictAside:       "A defect of the agent has struck %s at %s",
-	}[engine.ConflictKind(g.About)]
-	if says == "" {
-		says = "%s at %s waits for somebody"
-	}
-	return fmt.Sprintf(says, what, g.Site)
-}
-
-// causes groups decisions, the worst first; counts says how many there are of each cause.
-func causes(list []shape.Conflict, counts map[api.Cause]int) []cause {
-	var all []cause
-	at := map[api.Cause]int{}
-	for _, c := range list {
-		g := api.CauseOf(c)
-		i, known := at[g]
-		if !known {
-			i = len(all)
-			at[g], all = i, append(all, cause{Cause: g, Of: counts[g]})
-		}
-		all[i].Items = append(all[i].Items, c)
-	}
-	worst := func(g cause) int { return slices.Index(shape.ConflictKinds, engine.ConflictKind(g.About)) }
-	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Or(cmp.Compare(worst(a), worst(b)), cmp.Compare(a.Site, b.Site)) })
-	return all
-}
-
 // inboxModel is what the inbox shows.
 type inboxModel struct {
 	Causes []cause
@@ -182,45 +126,30 @@ type inboxModel struct {
 	Wrong  []string // what was refused of a decision about several
 	Done   int      // how many of them were decided
 	Held   []holding
-	// HeldMore: there are more held deletions than are counted.
-	HeldMore bool
-	Failed   []failing
+	Failed []failing
 	// Undo is what may be taken back of what was decided just now.
 	Undo []shape.Conflict
 }
 
-// holding is a site that holds deletions until somebody says what becomes of them.
+// holding is what a site holds of deletions, with the newest of them.
 type holding struct {
-	Site, Origin string
-	Items        []shape.Operation
+	shape.Holding
+	Items []shape.Operation
 }
 
-// Headline says what has happened in one sentence.
-func (h holding) Headline() string {
-	if len(h.Items) == 1 {
-		return fmt.Sprintf("%s holds 1 deletion of %s", h.Site, h.Origin)
-	}
-	return fmt.Sprintf("%s holds %d deletions of %s", h.Site, len(h.Items), h.Origin)
-}
-
-// heldAt groups operations by the site that holds them and the one that issued them.
-func heldAt(list []shape.Operation) []holding {
-	var all []holding
-	for _, o := range list {
-		for _, site := range siteNames(o.Sites) {
-			if o.Sites[site].State != string(engine.StateHeld) {
-				continue
+// withDeletions adds to what sites hold the deletions that are in a list.
+func withDeletions(all []shape.Holding, list []shape.Operation) []holding {
+	var held []holding
+	for _, h := range all {
+		at := holding{Holding: h}
+		for _, o := range list {
+			if o.Origin == h.Origin && o.Sites[h.Site].State == string(engine.StateHeld) {
+				at.Items = append(at.Items, o)
 			}
-			i := slices.IndexFunc(all, func(h holding) bool { return h.Site == site && h.Origin == o.Origin })
-			if i < 0 {
-				i = len(all)
-				all = append(all, holding{Site: site, Origin: o.Origin})
-			}
-			all[i].Items = append(all[i].Items, o)
 		}
+		held = append(held, at)
 	}
-	slices.SortFunc(all, func(a, b holding) int { return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Origin, b.Origin)) })
-	return all
+	return held
 }
 
 // failing is a service of a site that does not get on.
@@ -256,7 +185,7 @@ func (p *Page) decisions(c echo.Context) error { return p.showDecisions(c, http.
 
 func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done int) error {
 	ctx := c.Request().Context()
-	list, counts, err := p.api.Causes(ctx, decisionsShown, causeLeast)
+	list, err := p.api.Decisions(ctx, decisionsShown, causeLeast)
 	if err != nil {
 		return p.Fail(c, err)
 	}
@@ -264,12 +193,15 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m := inboxModel{Causes: causes(list, counts), Wrong: wrong, Done: done}
+	m := inboxModel{Wrong: wrong, Done: done}
+	for _, c := range list {
+		m.Causes = append(m.Causes, cause{c})
+	}
 	held, err := p.api.Operations(ctx, api.OperationQuery{State: string(engine.StateHeld), Limit: decisionsShown})
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	m.Held, m.HeldMore, m.Failed = heldAt(held.Items), held.Next != "", failings(sites)
+	m.Held, m.Failed = withDeletions(summary.Held, held.Items), failings(sites)
 	for _, w := range summary.Worries {
 		if w.About == "site" && w.State == "decide" {
 			m.Others = append(m.Others, w)
@@ -478,9 +410,4 @@ func these(sites []string, one, more string) string {
 func capital(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[size:]
-}
-
-// titleOf is what people call what a decision is about.
-func titleOf(c shape.Conflict) string {
-	return cmp.Or(c.Label, short(c.Resource), an(c.Kind))
 }

@@ -8,24 +8,21 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
-// TestDecisionsStandByCause: what one thing has brought about at one site is one group, the worst first, and takes what each in it takes.
-func TestDecisionsStandByCause(t *testing.T) {
-	conflict := func(id, about, site string, actions ...string) shape.Conflict {
-		return shape.Conflict{ID: id, About: about, Site: site, Service: "images", Kind: "image", Reason: "as it is", Actions: actions, Sites: []string{"paris", "nantes"}}
+// TestACauseTakesWhatEachInItTakes: one answer to all of a cause is one that each of them takes.
+func TestACauseTakesWhatEachInItTakes(t *testing.T) {
+	of := func(list ...shape.Conflict) cause {
+		for i := range list {
+			list[i].Reason, list[i].Sites = "as it is", []string{"paris", "nantes"}
+		}
+		return cause{api.Cause{Items: list}}
 	}
-	list := []shape.Conflict{
-		conflict("1", "drift", "nantes", "keep", "dismiss"), conflict("2", "uncertain", "paris", "retry", "done", "drop"),
-		conflict("3", "drift", "nantes", "keep"), conflict("4", "uncertain", "paris", "drop", "retry"),
-	}
-	groups := causes(list, map[api.Cause]int{api.CauseOf(list[0]): 2, api.CauseOf(list[1]): 2})
-	if len(groups) != 2 || groups[0].Headline() != "Nobody knows whether a request for 2 images ran at paris" || groups[1].Headline() != "nantes shows something else of 2 images" {
-		t.Fatalf("the causes are %+v", groups)
-	}
-	if got := fmt.Sprint(groups[0].Actions(), groups[0].Keeps(), groups[1].Actions(), groups[1].Keeps()); got != "[retry drop] [] [] [nantes paris]" {
+	drift := of(shape.Conflict{Actions: []string{"keep", "dismiss"}}, shape.Conflict{Actions: []string{"keep"}})
+	uncertain := of(shape.Conflict{Actions: []string{"retry", "done", "drop"}}, shape.Conflict{Actions: []string{"drop", "retry"}})
+	if got := fmt.Sprint(uncertain.Actions(), uncertain.Keeps(), drift.Actions(), drift.Keeps()); got != "[retry drop] [] [] [nantes paris]" {
 		t.Errorf("they take %s", got)
 	}
-	if groups[1].Reason() != "as it is" {
-		t.Errorf("what all have in common is %q", groups[1].Reason())
+	if drift.Reason() != "as it is" {
+		t.Errorf("what all have in common is %q", drift.Reason())
 	}
 }
 
@@ -45,7 +42,7 @@ func TestALargeCauseIsFolded(t *testing.T) {
 		chosen *conflictModel
 		open   int
 	}{{30, nil, 8}, {9, nil, 9}, {10, nil, 8}, {30, at("3"), 8}, {30, at("20"), 21}, {30, at("another"), 8}, {1, nil, 1}} {
-		some := cause{Items: g.Items[:tt.of]}
+		some := cause{api.Cause{Items: g.Items[:tt.of]}}
 		if first, more := some.Split(tt.chosen); len(first) != tt.open || len(first)+len(more) != tt.of {
 			t.Errorf("of %d, %d stand open and %d are folded", tt.of, len(first), len(more))
 		}

@@ -57,16 +57,8 @@ func millis(ms float64) string {
 	return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
 }
 
-// short is what a list shows of a long identifier: UUIDs of version 7 differ at their end.
-func short(id string) string {
-	if len(id) == 36 && strings.Count(id, "-") == 4 {
-		return "…" + id[24:]
-	}
-	return id
-}
-
 // nameOf is how people call the resource of an operation.
-func nameOf(o shape.Operation) string { return cmp.Or(o.Label, short(o.Resource)) }
+func nameOf(o shape.Operation) string { return cmp.Or(o.Label, shape.Short(o.Resource)) }
 
 // methodOf is the method of an operation's request. An operation without one adds or removes sites, and is told by its type.
 func methodOf(o shape.Operation) string { return cmp.Or(o.Method, o.Type) }
@@ -82,7 +74,7 @@ func shortPath(o shape.Operation) string {
 	if o.Resource == "" {
 		return path
 	}
-	return strings.ReplaceAll(path, o.Resource, short(o.Resource))
+	return strings.ReplaceAll(path, o.Resource, shape.Short(o.Resource))
 }
 
 // pretty writes a JSON value over several lines.
@@ -308,17 +300,9 @@ func dataOf(e shape.Event) []detail {
 		if text == "" || text == e.Subject || name == "state" && text == stateOfEvent(e.Type) {
 			continue
 		}
-		out = append(out, detail{name, clip(short(text), 200)})
+		out = append(out, detail{name, clip(shape.Short(text), 200)})
 	}
 	return out
-}
-
-// an puts the article before a name. How an initial letter sounds is a guess.
-func an(name string) string {
-	if strings.ContainsAny(name[:min(1, len(name))], "aeioAEIO") {
-		return "an " + name
-	}
-	return "a " + name
 }
 
 // brief is the version without what only a machine needs: of a build between two versions, its commit.

@@ -31,4 +31,10 @@ func TestTheInboxCountsAll(t *testing.T) {
 	if n := strings.Count(body, `value="contested-`); n != 500 {
 		t.Errorf("%d of the cause can be chosen", n)
 	}
+	_, body = ask(t, "GET", serve(t, site)+"/", nil)
+	for _, headline := range []string{"A change of 1,200 images did not fit at nantes", "paris holds 3 deletions of nantes"} {
+		if n := strings.Count(body, "<b>"+headline+"</b>"); n != 1 {
+			t.Errorf("the overview says %q %d times", headline, n)
+		}
+	}
 }

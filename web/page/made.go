@@ -49,7 +49,7 @@ func undoWords(d shape.Decision) string {
 
 // decidedWords says what was just decided about some conflicts.
 func decidedWords(list []shape.Conflict) string {
-	what := titleOf(list[0])
+	what := list[0].Title()
 	if len(list) > 1 {
 		what = fmt.Sprintf("%d", len(list))
 	}

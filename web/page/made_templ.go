@@ -108,9 +108,9 @@ func decisionsMade(f frame, r shape.Resource, list []shape.Decision) templ.Compo
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(short(d.Operation))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(shape.Short(d.Operation))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/made.templ`, Line: 26, Col: 93}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/page/made.templ`, Line: 26, Col: 99}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {

@@ -163,9 +163,9 @@ func (p *Page) frame(c echo.Context, title, nav, twin string) frame {
 		Isolated: p.api.Network.Isolated(), Now: p.api.Now(),
 		By: auth.From(c.Request().Context()),
 	}
-	if at, err := p.api.Counter.CountConflictsAt(c.Request().Context()); err == nil { // else the view itself says what is wrong
-		for _, n := range at {
-			f.Decisions += n
+	if counts, err := p.api.Counter.CountConflicts(c.Request().Context()); err == nil { // else the view itself says what is wrong
+		for _, n := range counts {
+			f.Decisions += n.Number
 		}
 	}
 	f.Moves = nav == "overview" || nav == "sites" // they show round trips

@@ -1,22 +1,29 @@
 package page
 
 import (
-	"fmt"
-	"net/url"
-
 	"github.com/skerry/skerry/web/api"
+	"github.com/skerry/skerry/web/shape"
 )
 
-// The overview shows so many worries of one sort, and so many sites: its last row leads to the others.
+// The overview shows so many worries of one sort, causes and sites: its last row leads to the others.
 const (
-	worriesShown   = 5
-	sitesAtAGlance = 10
+	worriesShown    = 5
+	causesAtAGlance = 10
+	sitesAtAGlance  = 10
 )
+
+// causeURL is where the decisions of a cause are taken.
+func causeURL(c shape.Cause) string {
+	if c.Decisions == 1 {
+		return with("/decisions", nil, "at", c.Newest)
+	}
+	return "/decisions"
+}
 
 // worrySort is what worries of the same things in the same state have in common, with the foremost of them.
 type worrySort struct {
 	Items []api.Worry
-	// More says how many others there are, and Address is where they are listed; both are empty where there are none.
+	// More leads to the others, and Address is where they are listed; both are empty where there are none.
 	State, More, Address string
 }
 
@@ -36,20 +43,17 @@ func bySort(s api.Summary) (sorts []worrySort) {
 		}
 	}
 	for k, i := range at {
-		all, one, address := found[k], "site", "/sites"
+		more := found[k] - len(sorts[i].Items)
+		if more == 0 {
+			continue
+		}
 		switch k.about {
 		case "resource":
-			all, one, address = max(all, s.Resources[k.state]), "resource", with("/resources", nil, "state", k.state)
+			sorts[i].More, sorts[i].Address = "More resources", with("/resources", nil, "state", k.state)
 		case "operation":
-			all, one, address = max(all, s.Operations[k.state]), "operation", with("/operations", nil, "state", k.state)
-		case "conflict":
-			one, address = "decision", "/decisions"
-		}
-		switch more := all - len(sorts[i].Items); {
-		case more == 1:
-			sorts[i].More, sorts[i].Address = fmt.Sprintf("1 more %s", one), address
-		case more > 1:
-			sorts[i].More, sorts[i].Address = inNumbers(more)+" more "+one+"s", address
+			sorts[i].More, sorts[i].Address = "More operations", with("/operations", nil, "state", k.state)
+		default:
+			sorts[i].More, sorts[i].Address = shape.Count(more, "more site", "more sites"), "/sites"
 		}
 	}
 	return sorts
@@ -61,16 +65,12 @@ type help struct{ Word, Address string }
 // helpFor tells the action that helps with a worry.
 func helpFor(w api.Worry) help {
 	switch {
-	case w.About == "conflict":
-		return help{"Decide", conflictURL(w.ID)}
 	case w.About == "site" && w.State == "failing":
 		return help{"Try again", siteURL(w.ID)}
 	case w.About == "site":
 		return help{"Look", siteURL(w.ID)}
-	case w.About == "operation" && w.State == "uncertain":
-		return help{"Settle", operationURL(w.ID)}
 	case w.About == "operation":
 		return help{"Look", operationURL(w.ID)}
 	}
-	return help{"Decide", with("/conflicts", url.Values{"resource": {w.ID}, "service": {w.Service}, "kind": {w.Kind}})}
+	return help{"Look", resourceURL(w.ID, w.Service, w.Kind)}
 }

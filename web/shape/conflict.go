@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -31,6 +32,9 @@ type Conflict struct {
 	Inside   *Inside     `json:"inside"`   // nil: it is about the resource itself
 	Accepted *Acceptance `json:"accepted"` // nil: it is open
 }
+
+// Title is what people call what it is about.
+func (c Conflict) Title() string { return cmp.Or(c.Label, Short(c.Resource), An(c.Kind)) }
 
 // Inside is what lies inside a resource and has one name twice.
 type Inside struct {

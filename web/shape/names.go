@@ -87,3 +87,19 @@ func List(names []string) string {
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
+
+// Short is what a list shows of a long identifier: UUIDs of version 7 differ at their end.
+func Short(id string) string {
+	if len(id) == 36 && strings.Count(id, "-") == 4 {
+		return "…" + id[24:]
+	}
+	return id
+}
+
+// An puts the article before a name. How an initial letter sounds is a guess.
+func An(name string) string {
+	if strings.ContainsAny(name[:min(1, len(name))], "aeioAEIO") {
+		return "an " + name
+	}
+	return "a " + name
+}

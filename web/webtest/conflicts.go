@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,30 +55,33 @@ func (s *Site) Conflicts(_ context.Context, f engine.ConflictFilter) ([]engine.C
 	return page(list, f.Limit, f.Cursor)
 }
 
-// CountConflictsAt implements api.Counter.
-func (s *Site) CountConflictsAt(context.Context) (map[engine.SiteID]int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := map[engine.SiteID]int{}
-	for _, c := range s.conflicts {
-		if c.Open() {
-			n[c.Site]++
-		}
-	}
-	return n, s.fault("CountConflictsAt")
-}
-
 // CountConflicts implements api.Counter.
-func (s *Site) CountConflicts(context.Context) (map[engine.ConflictKind]int, error) {
+func (s *Site) CountConflicts(context.Context) (map[engine.Cause]engine.CauseTally, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := map[engine.ConflictKind]int{}
+	n := map[engine.Cause]engine.CauseTally{}
 	for _, c := range s.conflicts {
 		if c.Open() {
-			n[c.Kind]++
+			t := n[c.Cause()]
+			n[c.Cause()] = engine.CauseTally{Number: t.Number + 1, Newest: cmp.Or(t.Newest, c.ID)}
 		}
 	}
 	return n, s.fault("CountConflicts")
+}
+
+// CountHeld implements api.Counter.
+func (s *Site) CountHeld(context.Context) (map[[2]engine.SiteID]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[[2]engine.SiteID]int{}
+	for _, o := range s.operations {
+		for at, st := range o.Sites {
+			if o.State == engine.StateHeld && st.State == engine.StateHeld {
+				n[[2]engine.SiteID{at, o.Origin}]++
+			}
+		}
+	}
+	return n, s.fault("CountHeld")
 }
 
 // PreviewConflict implements api.Operator.

@@ -38,12 +38,20 @@ func (s *Site) Crowd(sites, resources int) {
 		if i%40 == 7 {
 			label = "the-image-that-somebody-has-given-a-name-" + strings.Repeat("which-goes-on-", 4) + label
 		}
-		if state == engine.StateConflict {
-			s.AddConflict(engine.Conflict{ID: engine.ConflictID(fmt.Sprintf("%016x", 0xc0de0000+i)), Kind: engine.ConflictRefused, Resource: id, Service: "images", KindName: "image",
-				Site: Nantes, Status: 422, Type: engine.TypeMerge, Since: now.Add(-time.Minute), Reason: `the application refused this change: it answered "quota of 50 GiB exceeded" (422 Unprocessable Entity)`,
-				Actions: []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}})
+		document := engine.DocumentID(fmt.Sprintf("%064x", 0xc0de0000+i))
+		c := engine.Conflict{ID: engine.ConflictID(fmt.Sprintf("%016x", 0xc0de0000+i)), Document: document, Resource: id, Service: "images", KindName: "image", Site: Nantes,
+			Since: now.Add(-time.Minute)}
+		switch state {
+		case engine.StateConflict:
+			c.Kind, c.Status, c.Type, c.Reason = engine.ConflictRefused, 422, engine.TypeMerge, `the application refused this change: it answered "quota of 50 GiB exceeded" (422 Unprocessable Entity)`
+			c.Actions = []engine.Action{engine.ActionRetry, engine.ActionDone, engine.ActionDrop, engine.ActionDismiss}
+			s.AddConflict(c)
+		case engine.StateDegraded:
+			c.Kind, c.Reason, c.Sites = engine.ConflictDrift, "nantes shows another size than the others, and no operation did that", []engine.SiteID{s.Self(), Nantes}
+			c.Actions = []engine.Action{engine.ActionKeep, engine.ActionDismiss}
+			s.AddConflict(c)
 		}
-		s.AddResource(engine.ResourceRow{ID: id, Label: label, Service: "images", Kind: "image",
+		s.AddResource(engine.ResourceRow{Document: document, ID: id, Label: label, Service: "images", Kind: "image",
 			Collaboration: engine.Replication, State: state, Reason: reason, CreatedAt: now, UpdatedAt: now,
 			Sites: map[engine.SiteID]engine.ReplicaStatus{s.Self(): {State: engine.StateConverged}, Nantes: {State: state}}})
 	}
