@@ -17,8 +17,7 @@ type Call struct {
 	// Header are the content headers of the request.
 	Header map[string]string
 	Body   []byte
-	// Content, unless nil, is the body in the place of Body, Length bytes, -1 when that is not known. It is read once, and
-	// perhaps a little longer than Do takes.
+	// Content, unless nil, is the body in the place of Body, Length bytes, -1 when that is not known. It is read once, and perhaps a little longer than Do takes.
 	Content io.Reader
 	Length  int64
 	// Stream asks for the body of an answer of status 200 as Reply.Content.
@@ -35,8 +34,7 @@ type Call struct {
 type Reply struct {
 	Status int
 	Header http.Header
-	// Body is as the application sent it. Content, unless nil, stands in its place, of Length bytes or -1; whoever gets it
-	// closes the spool.
+	// Body is as the application sent it. Content, unless nil, stands in its place, of Length bytes or -1; whoever gets it closes the spool.
 	Body    []byte
 	Content io.ReadCloser
 	Length  int64
@@ -56,9 +54,8 @@ func (r Reply) Answer() Answer {
 
 // Application runs requests at this site's instance of the application. It is safe for concurrent use.
 type Application interface {
-	// Do sends c, with the meta-identifiers in its path, query and body translated to this site's. ErrUnreachable: it is
-	// certain that the application did not get it. Any other error: it is not known. Of a call with Content or Stream, Do
-	// itself bounds how long nothing may move; of others the caller bounds the time.
+	// Do sends c, with the meta-identifiers in its path, query and body translated to this site's. ErrUnreachable: it is certain that the application did not get
+	// it. Any other error: it is not known. Of a call with Content or Stream, Do itself bounds how long nothing may move; of others the caller bounds the time.
 	Do(ctx context.Context, c Call) (Reply, error)
 	// Present returns r as clients see it: the identifiers of replicated resources translated to meta-identifiers, in the
 	// body and in Location, and markers taken off.
@@ -76,8 +73,7 @@ type Catalog interface {
 	Classify(service ServiceName, method, path string, header map[string]string) (KindName, Type, bool)
 }
 
-// Identifiers translates between the meta-identifiers of replicated resources and this site's own identifiers. It is safe for
-// concurrent use.
+// Identifiers translates between the meta-identifiers of replicated resources and this site's own identifiers. It is safe for concurrent use.
 type Identifiers interface {
 	// Local returns ok false when the id names no resource that is replicated here.
 	Local(ctx context.Context, service ServiceName, kind KindName, id ResourceID) (local LocalID, ok bool)

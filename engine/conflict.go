@@ -34,13 +34,11 @@ const (
 	ConflictContested ConflictKind = "contested"
 	// ConflictUncertain: it is not known whether the application has done it.
 	ConflictUncertain ConflictKind = "uncertain"
-	// ConflictUndeclared: the object is gone and cannot be made anew, because an action has run on it of which the catalog
-	// does not say what it sets.
+	// ConflictUndeclared: the object is gone and cannot be made anew, because an action has run on it of which the catalog does not say what it sets.
 	ConflictUndeclared ConflictKind = "undeclared"
 	// ConflictDrift: the application shows something else than the others, or has lost the object, and no operation did that.
 	ConflictDrift ConflictKind = "drift"
-	// ConflictNameTaken: something inside a container that is spread over sites has a name that another part has given as
-	// well, and earlier.
+	// ConflictNameTaken: something inside a container that is spread over sites has a name that another part has given as well, and earlier.
 	ConflictNameTaken ConflictKind = "name-taken"
 	// ConflictContention: it was repaired a few times, and that did not last.
 	ConflictContention ConflictKind = "contention"
@@ -80,8 +78,7 @@ const (
 	ActionReject  Action = "reject"
 )
 
-// Conflict is something about one resource at one site that waits for a person. It is derived, and never the only place
-// where something is known.
+// Conflict is something about one resource at one site that waits for a person. It is derived, and never the only place where something is known.
 type Conflict struct {
 	ID   ConflictID   `json:"id"`
 	Kind ConflictKind `json:"kind"`
