@@ -40,7 +40,8 @@ const (
 // newRelay has members talk to each other through this site: libp2p's circuit relay. There is no limit of bytes or time, with which
 // libp2p treats a connection as a makeshift: those who use it are members, and each has its bounds.
 func newRelay(h host.Host, g *gater, c *counters) (*relay.Relay, error) {
-	r, err := relay.New(h, relay.WithACL(membersOnly{h, g, c}), relay.WithMetricsTracer(relayed{c}), relay.WithResources(relay.Resources{
+	door := relayDoor{h, &coming{to: map[*multiaddr.Component]peer.ID{}}}
+	r, err := relay.New(door, relay.WithACL(membersOnly{door, g, c}), relay.WithMetricsTracer(relayed{c}), relay.WithResources(relay.Resources{
 		ReservationTTL: placeTime, MaxReservations: maxPlaces, MaxCircuits: maxCircuits, BufferSize: relayBuffer,
 		MaxReservationsPerIP: maxPlaces, MaxReservationsPerASN: maxPlaces, // many members may be behind one NAT
 	}))
@@ -77,7 +78,7 @@ func (r relayed) full(s pb.Status) {
 // membersOnly is what a relay does for whom. Nobody keeps others from being called: a member may have as many connections through this site as
 // the one that it calls has room left for, so that one that takes what it can get leaves half, and several leave a share as large as each one's.
 type membersOnly struct {
-	h host.Host
+	h relayDoor
 	g *gater
 	c *counters
 }
@@ -85,11 +86,13 @@ type membersOnly struct {
 func (m membersOnly) AllowReserve(p peer.ID, _ multiaddr.Multiaddr) bool { return m.g.member(p) }
 
 // AllowConnect implements relay.ACLFilter. The stream that asks is one of those that are counted.
-func (m membersOnly) AllowConnect(from peer.ID, _ multiaddr.Multiaddr, to peer.ID) bool {
+func (m membersOnly) AllowConnect(from peer.ID, at multiaddr.Multiaddr, to peer.ID) bool {
 	if !m.g.member(from) || !m.g.member(to) {
 		return false
 	}
-	fair := m.open(from, proto.ProtoIDv2Hop) <= maxCircuits-m.open(to, proto.ProtoIDv2Hop, proto.ProtoIDv2Stop)
+	fair := m.h.coming.begin(at, to, func(coming int) bool {
+		return m.open(from, proto.ProtoIDv2Hop) <= maxCircuits-m.open(to, proto.ProtoIDv2Hop, proto.ProtoIDv2Stop)-coming
+	})
 	if !fair {
 		m.c.relayFull.Add(1)
 	}

@@ -2,6 +2,8 @@ package p2p
 
 import (
 	"context"
+	"encoding/binary"
+	"io"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,8 +21,8 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// hop asks a relay for a connection to a site, and says nothing on it. It returns what the relay answers, and the stream.
-func hop(t *testing.T, h host.Host, relay, to *testSite) (pb.Status, network.Stream) {
+// askHop asks a relay for a connection to a site, and does not wait for the answer.
+func askHop(t *testing.T, h host.Host, relay, to *testSite) network.Stream {
 	t.Helper()
 	s, err := h.NewStream(t.Context(), infoOf(t, relay).ID, proto.ProtoIDv2Hop)
 	if err != nil {
@@ -33,6 +35,13 @@ func hop(t *testing.T, h host.Host, relay, to *testSite) (pb.Status, network.Str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// hop asks a relay for a connection to a site, and says nothing on it. It returns what the relay answers, and the stream.
+func hop(t *testing.T, h host.Host, relay, to *testSite) (pb.Status, network.Stream) {
+	t.Helper()
+	s := askHop(t, h, relay, to)
 	var m pb.HopMessage
 	r := util.NewDelimitedReader(s, 4096)
 	defer r.Close()
@@ -40,6 +49,24 @@ func hop(t *testing.T, h host.Host, relay, to *testSite) (pb.Status, network.Str
 		t.Fatal(err)
 	}
 	return m.GetStatus(), s
+}
+
+// answerPings has a member stay connected for as long as it takes: one that answers none is left.
+func answerPings(h host.Host) {
+	h.SetStreamHandler(pingProtocol, func(s network.Stream) {
+		defer s.Reset()
+		for {
+			var seq [8]byte
+			if _, err := io.ReadFull(s, seq[:]); err != nil {
+				return
+			}
+			var b [pongSize]byte
+			encodePong(&b, pong{seq: binary.BigEndian.Uint64(seq[:]), clock: time.Now()})
+			if _, err := s.Write(b[:]); err != nil {
+				return
+			}
+		}
+	})
 }
 
 // A member that calls another without an end leaves room for the others, and for whom it calls.
@@ -53,6 +80,7 @@ func TestNobodyHasARelayForThemselves(t *testing.T) {
 	eventually(t, "b has a place", func() bool { return relay.net.Counters().Relay.Places == 1 })
 	bad, badID := hostile(t, relay, libp2p.ResourceManager(&network.NullResourceManager{}))
 	b.members.add(engine.Member{ID: badID})
+	answerPings(bad)
 	if err := bad.Connect(t.Context(), infoOf(t, relay)); err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +96,54 @@ func TestNobodyHasARelayForThemselves(t *testing.T) {
 	if relay.net.Counters().Relay.Full == 0 {
 		t.Error("nobody hears that there was no room")
 	}
+	a.run(t)
+	eventually(t, "others come through", func() bool { return a.net.Status()[b.id].Relay == relay.id })
+}
+
+// slow opens a stream to who is called no sooner than it may.
+type slow struct {
+	host.Host
+	begun *atomic.Int64
+	may   chan struct{}
+}
+
+// NewStream implements host.Host.
+func (h slow) NewStream(ctx context.Context, p peer.ID, pids ...protocol.ID) (network.Stream, error) {
+	h.begun.Add(1)
+	<-h.may
+	return h.Host.NewStream(ctx, p, pids...)
+}
+
+// A member that asks for all connections at once, before the first has come about, has no more of them, and leaves room for others.
+func TestNobodyHasARelayForThemselvesAtOnce(t *testing.T) {
+	a, b, relay := newTestSite(t, testConfig{}), newTestSite(t, testConfig{}), newTestSite(t, testConfig{})
+	introduce([]*testSite{a, b, relay})
+	a.members.add(b.nowhere())
+	b.members.add(a.nowhere())
+	var begun atomic.Int64
+	may := make(chan struct{})
+	var err error
+	if relay.net.relay, err = newRelay(slow{relay.net.host, &begun, may}, relay.net.gater, &relay.net.counters); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t)
+	relay.run(t)
+	eventually(t, "b has a place", func() bool { return relay.net.Counters().Relay.Places == 1 })
+	bad, badID := hostile(t, relay, libp2p.ResourceManager(&network.NullResourceManager{}))
+	b.members.add(engine.Member{ID: badID})
+	answerPings(bad)
+	if err := bad.Connect(t.Context(), infoOf(t, relay)); err != nil {
+		t.Fatal(err)
+	}
+	const asked = maxCircuits * 3 / 4
+	for range asked {
+		askHop(t, bad, relay, b)
+	}
+	eventually(t, "all are judged", func() bool { return begun.Load()+int64(relay.net.Counters().Relay.Full) == asked })
+	if n := begun.Load(); n == 0 || n > maxCircuits/2 {
+		t.Errorf("one member has %d connections to another on their way, of %d", n, maxCircuits)
+	}
+	close(may)
 	a.run(t)
 	eventually(t, "others come through", func() bool { return a.net.Status()[b.id].Relay == relay.id })
 }

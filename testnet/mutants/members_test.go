@@ -9,8 +9,11 @@ func ofMembers() []mutant {
 		}, "p2p", "TestStreamsOfAMemberAreBounded"},
 		// Nobody else is called through a relay any more.
 		{"a member has a relay for itself", []edit{
-			{"p2p/relay.go", "fair := m.open(from, proto.ProtoIDv2Hop) <=", "fair := true || m.open(from, proto.ProtoIDv2Hop) <="},
+			{"p2p/relay.go", "return m.open(from, proto.ProtoIDv2Hop) <=", "return true || m.open(from, proto.ProtoIDv2Hop) <="},
 		}, "p2p", "TestNobodyHasARelayForThemselves"},
+		{"a member has a relay for itself by asking for all at once", []edit{
+			{"p2p/relay.go", "proto.ProtoIDv2Stop)-coming", "proto.ProtoIDv2Stop)"},
+		}, "p2p", "TestNobodyHasARelayForThemselvesAtOnce"},
 		// A relay that passes on what makes a connection and nothing more keeps two sites apart for ever.
 		{"a relay that swallows is tried first", []edit{
 			{"p2p/relay.go", "cmp.Or(u.when(a.by.site).Compare(u.when(b.by.site)), cmp.Compare(a.rtt, b.rtt))", "cmp.Compare(a.rtt, b.rtt)"},
