@@ -163,6 +163,8 @@ func BenchmarkReads(b *testing.B) {
 		conflicts.Records = append(conflicts.Records, r)
 		o := createOf(n).applied.Operations[0]
 		conflicts.Operations = append(conflicts.Operations, o)
+		conflicts.Conflicts = append(conflicts.Conflicts, engine.Conflict{ID: engine.ConflictID(o.ID), Kind: engine.ConflictDrift, Document: r.Row.Document,
+			Service: r.Row.Service, KindName: r.Row.Kind, Site: benchSites[0]})
 	}
 	mustCommit(b, s, &conflicts)
 	some := createOf(4711).converged.Records[0].Row
@@ -233,6 +235,11 @@ func BenchmarkReads(b *testing.B) {
 	run("CountOperations", func() (int, error) {
 		counts, err := s.CountOperations(b.Context())
 		return counts[engine.StateApplied], err
+	})
+	run("CountConflicts", func() (int, error) {
+		s.causes.forget(&engine.Batch{Conflicts: conflicts.Conflicts})
+		counts, err := s.CountConflicts(b.Context())
+		return len(counts), err
 	})
 	run("ResourceByID", func() (int, error) {
 		r, err := s.ResourceByID(b.Context(), some.Service, some.Kind, some.ID)

@@ -45,6 +45,7 @@ func (s *Store) Commit(ctx context.Context, b *engine.Batch) error {
 	defer s.ahead.tell(b)()
 	err := s.queue.submit(ctx, p)
 	s.lookups.forget(b)
+	s.causes.forget(b)
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

@@ -1,10 +1,10 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/skerry/skerry/engine"
 )
@@ -101,32 +101,80 @@ func (s *Store) Conflicts(ctx context.Context, f engine.ConflictFilter) ([]engin
 	return list, next, nil
 }
 
-// CountConflicts counts those that wait for a person, by cause. The kind of what they are about stands in the rows of resources; of the few that
-// belong to none it stands in what they say themselves.
+// causes remembers what CountConflicts has counted, until conflicts are written: every view of the dashboard shows how many wait. It is safe
+// for concurrent use.
+type causes struct {
+	mu      sync.Mutex
+	counted map[engine.Cause]engine.CauseTally // nil: they are to be counted
+	writes  int                                // of conflicts so far: what was counted before one of them is not remembered after it
+}
+
+// forget is called once a batch can be read.
+func (c *causes) forget(b *engine.Batch) {
+	if len(b.Conflicts)+len(b.Resolved) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counted, c.writes = nil, c.writes+1
+}
+
+// CountConflicts counts those that wait for a person, by cause. The map is shared: nobody changes it.
 func (s *Store) CountConflicts(ctx context.Context) (map[engine.Cause]engine.CauseTally, error) {
 	s.ahead.wait(anything)
-	counts := map[engine.Cause]engine.CauseTally{}
-	of := ` FROM conflicts c LEFT JOIN resources r ON r.document = c.document LEFT JOIN kinds k ON k.n = r.kind WHERE c.open = 1`
+	s.causes.mu.Lock()
+	counted, writes := s.causes.counted, s.causes.writes
+	s.causes.mu.Unlock()
+	if counted != nil {
+		return counted, nil
+	}
+	counted, err := s.countConflicts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count conflicts: %w", err)
+	}
+	s.causes.mu.Lock()
+	defer s.causes.mu.Unlock()
+	if s.causes.writes == writes {
+		s.causes.counted = counted
+	}
+	return counted, nil
+}
+
+// countConflicts reads the kind of what they are about in the rows of resources; of the few that belong to none it stands in what they say
+// themselves.
+func (s *Store) countConflicts(ctx context.Context) (map[engine.Cause]engine.CauseTally, error) {
+	const of = ` FROM conflicts c LEFT JOIN resources r ON r.document = c.document LEFT JOIN kinds k ON k.n = r.kind WHERE c.open = 1`
+	counts, newest, others := map[engine.Cause]engine.CauseTally{}, map[engine.Cause]int64{}, false
+	add := func(c engine.Cause, number int, id engine.ConflictID, since int64) {
+		t := engine.CauseTally{Number: counts[c].Number + number, Newest: counts[c].Newest}
+		if t.Newest == "" || since > newest[c] {
+			t.Newest, newest[c] = id, since
+		}
+		counts[c] = t
+	}
 	// Of the columns that are not grouped SQLite gives those of the row that has the maximum: https://www.sqlite.org/lang_select.html#bareagg
 	err := s.reads.list(ctx, func(row scanner) (bool, error) {
 		var c engine.Cause
-		var t engine.CauseTally
+		var kind *engine.KindName
+		var number int
+		var id engine.ConflictID
 		var since int64
-		err := row.Scan(&c.About, &c.Site, &c.Service, &c.Kind, &t.Number, &t.Newest, &since)
-		counts[c] = t
+		err := row.Scan(&c.About, &c.Site, &c.Service, &kind, &number, &id, &since)
+		if kind == nil {
+			others = true
+			return true, err
+		}
+		c.Kind = *kind
+		add(c, number, id, since)
 		return true, err
-	}, `SELECT c.kind, c.site, c.service, k.kind, count(*), c.id, max(c.since)`+of+` AND k.n IS NOT NULL GROUP BY 1, 2, 3, 4`)
-	if err != nil {
-		return nil, fmt.Errorf("count conflicts: %w", err)
+	}, `SELECT c.kind, c.site, c.service, k.kind, count(*), c.id, max(c.since)`+of+` GROUP BY 1, 2, 3, 4`)
+	if err != nil || !others {
+		return counts, err
 	}
 	err = s.reads.list(ctx, func(row scanner) (bool, error) {
 		l, err := s.scanConflict(row)
-		t := counts[l.row.Cause()]
-		counts[l.row.Cause()] = engine.CauseTally{Number: t.Number + 1, Newest: cmp.Or(t.Newest, l.row.ID)}
+		add(l.row.Cause(), 1, l.row.ID, l.at.at)
 		return true, err
-	}, `SELECT c.id, c.data, c.since, c.n`+of+` AND k.n IS NULL ORDER BY c.since DESC, c.n DESC`)
-	if err != nil {
-		return nil, fmt.Errorf("count conflicts: %w", err)
-	}
-	return counts, nil
+	}, `SELECT c.id, c.data, c.since, c.n`+of+` AND k.n IS NULL`)
+	return counts, err
 }

@@ -71,6 +71,9 @@ func TestConflicts(t *testing.T) {
 	if _, err := s.Conflict(t.Context(), "c3"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a resolved one: %v", err)
 	}
+	if n, err := s.CountConflicts(t.Context()); err != nil || n[refused] != (engine.CauseTally{Number: 2, Newest: "c2"}) {
+		t.Errorf("without the resolved one: %v, %v", n, err)
+	}
 	if c, err := s.Conflict(t.Context(), "c2"); err != nil || !c.Since.Equal(since.Add(2*time.Second)) || len(c.Actions) != 1 {
 		t.Errorf("another one: %+v, %v", c, err)
 	}

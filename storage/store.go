@@ -72,6 +72,7 @@ type Store struct {
 	ahead     ahead
 	filter    *filter
 	lookups   *lookups
+	causes    causes
 	closeOnce sync.Once
 }
 
