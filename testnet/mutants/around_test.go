@@ -96,6 +96,8 @@ func storing() []mutant {
 			{"storage/vault.go", "return v.aead.Seal(b, nonce, data, place)", "return v.aead.Seal(b, nonce, data, nil)"},
 			{"storage/vault.go", "v.aead.Open(room[:0], nonce, box, place)", "v.aead.Open(room[:0], nonce, box, nil)"},
 		}, "storage", "TestValuesKeepTheirPlaces"},
+		// What was decided counts as if it waited still.
+		{"conflicts are counted once", []edit{{"storage/commit.go", "\ts.causes.forget(b)\n", ""}}, "storage", "TestConflicts"},
 		// A client is refused what another site sends at the same time.
 		{"a body comes from one side only", []edit{
 			{"storage/incoming.go", "in.blobs.mu.Lock() // the same blob may be taken in from a client meanwhile\n", "in.blobs.mu.Lock()\n\tin.blobs.mu.Unlock()\n"},
