@@ -79,17 +79,9 @@ func FromClouds(ctx context.Context, path, name string, o Options) (Front, error
 	return f, nil
 }
 
-// cloudIn finds a cloud in a file, with what secure.yaml beside it says.
+// cloudIn finds a cloud in a file; name may be empty where it has one alone.
 func cloudIn(path, name string) (openstack.Cloud, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return openstack.Cloud{}, fmt.Errorf("read the clouds: %w", err)
-	}
-	secure, err := os.ReadFile(filepath.Join(filepath.Dir(path), "secure.yaml"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return openstack.Cloud{}, fmt.Errorf("read the clouds: %w", err)
-	}
-	clouds, err := openstack.ParseClouds(path, b, secure)
+	clouds, err := cloudsIn(path)
 	if err != nil {
 		return openstack.Cloud{}, err
 	}
@@ -100,8 +92,22 @@ func cloudIn(path, name string) (openstack.Cloud, error) {
 		}
 		names = append(names, c.Name)
 	}
-	slices.Sort(names)
 	return openstack.Cloud{}, fmt.Errorf("which cloud of %s? give --cloud one of %s", path, strings.Join(names, ", "))
+}
+
+// cloudsIn reads the clouds of a file, with what secure.yaml beside it says, sorted by name.
+func cloudsIn(path string) ([]openstack.Cloud, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the clouds: %w", err)
+	}
+	secure, err := os.ReadFile(filepath.Join(filepath.Dir(path), "secure.yaml"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read the clouds: %w", err)
+	}
+	clouds, err := openstack.ParseClouds(path, b, secure)
+	slices.SortFunc(clouds, func(a, b openstack.Cloud) int { return strings.Compare(a.Name, b.Name) })
+	return clouds, err
 }
 
 // cloudCatalog is the catalog of what a cloud has.

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/skerry/skerry/glue/kubernetes"
+	"github.com/skerry/skerry/glue/openstack"
 )
 
 // Found is an application that this machine's files tell of.
@@ -23,7 +25,7 @@ func (f Found) String() string {
 	return "the OpenStack in " + f.Clouds + " (cloud " + f.Name + ")"
 }
 
-// Detect looks where the clients of applications look: a kubeconfig, and a file of clouds.
+// Detect looks where the clients of applications look: a kubeconfig, and a file of clouds. Of that it tells each cloud, by name.
 func Detect(getenv func(string) string) (found []Found) {
 	home := getenv("HOME")
 	kubeconfigs := filepath.SplitList(cmp.Or(getenv("KUBECONFIG"), filepath.Join(home, ".kube", "config")))
@@ -42,9 +44,17 @@ func Detect(getenv func(string) string) (found []Found) {
 		}
 	}
 	for _, path := range []string{getenv("OS_CLIENT_CONFIG_FILE"), "clouds.yaml", filepath.Join(home, ".config", "openstack", "clouds.yaml"), "/etc/openstack/clouds.yaml"} {
-		if c, err := cloudIn(path, getenv("OS_CLOUD")); err == nil {
-			return append(found, Found{Clouds: path, Name: c.Name})
+		clouds, err := cloudsIn(path)
+		if err != nil {
+			continue
 		}
+		if clouds = slices.DeleteFunc(clouds, func(c openstack.Cloud) bool { return getenv("OS_CLOUD") != "" && c.Name != getenv("OS_CLOUD") }); len(clouds) == 0 {
+			continue
+		}
+		for _, c := range clouds {
+			found = append(found, Found{Clouds: path, Name: c.Name})
+		}
+		return found
 	}
 	return found
 }

@@ -277,6 +277,16 @@ func TestDetect(t *testing.T) {
 	if found := Detect(getenv); !slices.Equal(found, want) {
 		t.Errorf("found %v", found)
 	}
+	if err := os.WriteFile(clouds, []byte("clouds:\n  other: {auth: {auth_url: http://o}}\n  edge: {auth: {auth_url: http://k}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found := Detect(getenv); !slices.Equal(found, append(want, Found{Clouds: clouds, Name: "other"})) {
+		t.Errorf("of two clouds it found %v", found)
+	}
+	env["OS_CLOUD"] = "edge"
+	if found := Detect(getenv); !slices.Equal(found, want) {
+		t.Errorf("with a cloud in the environment it found %v", found)
+	}
 	env["OS_CLOUD"] = "another"
 	if found := Detect(getenv); !slices.Equal(found, want[:1]) {
 		t.Errorf("with another cloud in the environment it found %v", found)

@@ -174,7 +174,11 @@ func (c *initCommand) front(ctx context.Context, p *program, ask *questions) (se
 	case i < len(found) && found[i].Kubeconfig != "":
 		return setup.FromKubeconfig(found[i].Kubeconfig, c.Context, o)
 	case i < len(found):
-		return setup.FromClouds(ctx, found[i].Clouds, cmp.Or(c.Cloud, found[i].Name), o)
+		name := found[i].Name
+		if ask.quiet && i+1 < len(found) { // nobody has chosen among several
+			name = ""
+		}
+		return setup.FromClouds(ctx, found[i].Clouds, cmp.Or(c.Cloud, name), o)
 	}
 	address, err := ask.text("Where is it (the URL of its OpenAPI document, or its own)", "")
 	if err != nil {

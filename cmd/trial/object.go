@@ -184,7 +184,12 @@ func (r *run) content(ctx context.Context, o *object) {
 	const bytes = "skerry catalog try\n"
 	for _, c := range o.kind.Content {
 		reply, err := r.call(ctx, o.kind, c.Method, c.Write, o.id, []byte(bytes), map[string]string{"Content-Type": "application/octet-stream"})
-		if err != nil || !fine(reply.Status) {
+		switch absent := slices.Contains([]int{http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusNotFound}, reply.Status); {
+		case err == nil && fine(reply.Status):
+		case err == nil && reply.Status < http.StatusInternalServerError && !absent:
+			r.note(o.kind, "", "its content was not tried, for %s %s was refused; give a body that it takes with --body %s=FILE: %s", c.Method, c.Write, nameOf(o.kind), excerpt(reply))
+			continue
+		default:
 			r.untrue(o.kind, "", "%s %s takes no bytes: %s %v", c.Method, c.Write, excerpt(reply), orNothing(err))
 			continue
 		}

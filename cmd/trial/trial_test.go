@@ -67,6 +67,8 @@ func (b *boats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(200, map[string]any{"boats": list})
+	case strings.HasSuffix(id, "/sail") && b.habit == "wants more":
+		answer(400, map[string]any{"message": "a sail needs a mast"})
 	case b.all[id] == nil:
 		answer(404, map[string]any{})
 	case r.Method == "GET":
@@ -219,6 +221,17 @@ func TestRefusedCreate(t *testing.T) {
 	r, _ := tried(t, "refuses", catalog, nil)
 	if !r.True() || len(r.Tried) > 0 || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Seen, "--body boats/boat=FILE: 422") || !strings.Contains(r.Findings[0].Seen, "needs a keel") {
 		t.Errorf("it tells %+v", r)
+	}
+}
+
+// TestRefusedContent: an application may want more of an object before it takes its content; one that has no such place makes the catalog untrue.
+func TestRefusedContent(t *testing.T) {
+	text := catalog + "        content: [{read: \"GET /boats/{id}/sail\", write: \"PUT /boats/{id}/sail\"}]\n"
+	if r, _ := tried(t, "wants more", text, nil); !r.True() || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Seen, "--body boats/boat=FILE: 400") || !strings.Contains(r.Findings[0].Seen, "needs a mast") {
+		t.Errorf("it tells %+v", r)
+	}
+	if r, _ := tried(t, "", text, nil); r.True() || !strings.Contains(r.Findings[0].Seen, "PUT /boats/{id}/sail takes no bytes: 404") {
+		t.Errorf("where it has no such place it tells %+v", r)
 	}
 }
 
