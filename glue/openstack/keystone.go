@@ -178,7 +178,8 @@ func (k *Keystone) tokenOf(ctx context.Context, who *engine.Asker) (string, erro
 			return t.token, nil
 		}
 	}
-	return "", &glue.NoRights{Why: fmt.Sprintf("%s has not trusted the agent's account in Keystone here: openstack trust create --project %s --role ROLE --impersonate %s %s",
+	return "", &glue.NoRights{Why: fmt.Sprintf("%s has not trusted the agent's account in Keystone here: openstack trust create --project %s --role ROLE --impersonate %s %s, "+
+		"with identifiers in place of names: users may not look these up",
 		who.User, cmp.Or(strings.Join(who.Extra[extraProject], ""), "PROJECT"), who.User, k.self.user)}
 }
 
