@@ -80,7 +80,7 @@ func (a *API) newestOf(ctx context.Context, c shape.Cause, list []shape.Conflict
 		return items, nil
 	}
 	items = nil
-	for q := (ConflictQuery{About: c.About, Site: c.Site, Service: c.Service}); ; {
+	for q := (ConflictQuery{About: c.About, Service: c.Service}); ; { // its site may have no name here
 		page, err := a.Conflicts(ctx, q)
 		if err != nil {
 			return nil, err

@@ -19,11 +19,12 @@ func TestTheInboxCountsAll(t *testing.T) {
 				Actions: []engine.Action{engine.ActionDismiss}})
 		}
 	}
+	site.AddConflict(engine.Conflict{ID: "stranger", Kind: engine.ConflictAside, Service: "images", KindName: "image", Site: "stranger"})
 	add(25, engine.ConflictRejoined)
 	add(1200, engine.ConflictContested)
 	_, body := ask(t, "GET", serve(t, site)+"/decisions", nil)
 	for _, want := range []string{"A change of 1,200 images did not fit at nantes", "The newest 500 of 1,200 are here", "What was done to 25 images before nantes was set back is not known",
-		"The newest 20 of 25 are here"} {
+		"The newest 20 of 25 are here", "A defect of the agent has struck an image at stranger"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the inbox does not say %q", want)
 		}

@@ -61,9 +61,12 @@ var headlines = map[engine.ConflictKind]string{
 func (n Names) Cause(c engine.Cause, decisions int, newest Conflict) Cause {
 	v := Cause{About: string(c.About), Site: n.Of(c.Site), Service: string(c.Service), Kind: string(c.Kind), Decisions: decisions,
 		Newest: newest.ID, Since: newest.Since}
-	what := v.Kind + " " + newest.Title()
-	if decisions > 1 {
+	what := newest.Title()
+	switch {
+	case decisions > 1:
 		what = Count(decisions, v.Kind, v.Kind+"s")
+	case newest.Label+newest.Resource != "":
+		what = v.Kind + " " + what
 	}
 	if in := newest.Inside; in != nil && decisions == 1 {
 		v.Headline = fmt.Sprintf("Two %ss of %s are called %s, also at %s", in.Kind, what, in.Name, v.Site)
