@@ -69,12 +69,9 @@ func answerPings(h host.Host) {
 	})
 }
 
-// A member that calls another without an end leaves room for the others, and for whom it calls.
-func TestNobodyHasARelayForThemselves(t *testing.T) {
-	a, b, relay := newTestSite(t, testConfig{}), newTestSite(t, testConfig{}), newTestSite(t, testConfig{relay: true})
-	introduce([]*testSite{a, b, relay})
-	a.members.add(b.nowhere())
-	b.members.add(a.nowhere())
+// callerOf runs a site with a place at a relay, and makes a member that may call it there.
+func callerOf(t *testing.T, b, relay *testSite) host.Host {
+	t.Helper()
 	b.run(t)
 	relay.run(t)
 	eventually(t, "b has a place", func() bool { return relay.net.Counters().Relay.Places == 1 })
@@ -84,6 +81,16 @@ func TestNobodyHasARelayForThemselves(t *testing.T) {
 	if err := bad.Connect(t.Context(), infoOf(t, relay)); err != nil {
 		t.Fatal(err)
 	}
+	return bad
+}
+
+// A member that calls another without an end leaves room for the others, and for whom it calls.
+func TestNobodyHasARelayForThemselves(t *testing.T) {
+	a, b, relay := newTestSite(t, testConfig{}), newTestSite(t, testConfig{}), newTestSite(t, testConfig{relay: true})
+	introduce([]*testSite{a, b, relay})
+	a.members.add(b.nowhere())
+	b.members.add(a.nowhere())
+	bad := callerOf(t, b, relay)
 	has := 0
 	for range maxCircuits {
 		if status, _ := hop(t, bad, relay, b); status == pb.Status_OK {
@@ -126,15 +133,7 @@ func TestNobodyHasARelayForThemselvesAtOnce(t *testing.T) {
 	if relay.net.relay, err = newRelay(slow{relay.net.host, &begun, may}, relay.net.gater, &relay.net.counters); err != nil {
 		t.Fatal(err)
 	}
-	b.run(t)
-	relay.run(t)
-	eventually(t, "b has a place", func() bool { return relay.net.Counters().Relay.Places == 1 })
-	bad, badID := hostile(t, relay, libp2p.ResourceManager(&network.NullResourceManager{}))
-	b.members.add(engine.Member{ID: badID})
-	answerPings(bad)
-	if err := bad.Connect(t.Context(), infoOf(t, relay)); err != nil {
-		t.Fatal(err)
-	}
+	bad := callerOf(t, b, relay)
 	const asked = maxCircuits * 3 / 4
 	for range asked {
 		askHop(t, bad, relay, b)

@@ -70,15 +70,7 @@ func TestClusters(t *testing.T) {
 // follow runs the blocks of a page, of which there are a fewest number.
 func (m *debian) follow(t *testing.T, fewest int, name string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := Parse(string(page))
-	if err != nil || len(blocks) < fewest {
-		t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
-	}
-	for _, b := range blocks {
+	for _, b := range blocksOf(t, fewest, name) {
 		for _, at := range b.At {
 			output, err := m.run(t.Context(), at, b.Commands)
 			if err != nil {

@@ -125,6 +125,20 @@ curl -s --retry 60 --retry-all-errors --retry-delay 1 --fail --cacert ca.pem htt
 const application = `skerry lab --images 127.0.0.1:9801 --networks 127.0.0.1:9802 --servers 127.0.0.1:9803 --data lab > lab.log 2>&1 &
 curl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:9801/images`
 
+// blocksOf reads the blocks of a page, of which there are a fewest number.
+func blocksOf(t *testing.T, fewest int, name string) []Block {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := Parse(string(page))
+	if err != nil || len(blocks) < fewest {
+		t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
+	}
+	return blocks
+}
+
 // follow runs the blocks of pages, one after the other, each of which has a fewest number of them.
 func follow(t *testing.T, machines map[string]*machine, fewest int, pages ...string) {
 	t.Helper()
@@ -133,15 +147,7 @@ func follow(t *testing.T, machines map[string]*machine, fewest int, pages ...str
 		t.Fatal(err)
 	}
 	for _, name := range pages {
-		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		blocks, err := Parse(string(page))
-		if err != nil || len(blocks) < fewest {
-			t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
-		}
-		for _, b := range blocks {
+		for _, b := range blocksOf(t, fewest, name) {
 			for _, at := range b.At {
 				if machines[at] == nil {
 					t.Fatalf("docs/%s:%d: there is no machine %s", name, b.Line, at)
