@@ -17,6 +17,8 @@ var (
 	inDocs = regexp.MustCompile("(?m)(?:^|`|\\$\\(|; |&& |\\| |(?:^|; )(?:until|while|if) )[ ]*(?:\\$ |sudo )?skerry ([a-z][^`\n]*)")
 	// wholly finds those that stand in a block of code, with all that they need.
 	wholly = regexp.MustCompile(`(?m)^(?:    )?(?:\$ |sudo )?skerry ([a-z].*)$`)
+	// usage finds what the reference says of how a command is called.
+	usage = regexp.MustCompile(`(?m)^    skerry .*(?:\[options\]|<|COMMAND).*$`)
 	// word is a word of one, apart from what a shell does itself.
 	word = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
 )
@@ -28,12 +30,12 @@ func TestCommandsInDocsAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, whole := 0, 0
-	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../ARCHITECTURE.md") {
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md", "../../ARCHITECTURE.md", "../../docs/reference/commands.md") {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.ReplaceAll(string(b), "\\\n", " ")
+		text := strings.ReplaceAll(usage.ReplaceAllString(string(b), ""), "\\\n", " ")
 		for _, m := range wholly.FindAllStringSubmatch(text, -1) {
 			whole++
 			if err := parses(t, words(m[1])); err != nil {
@@ -47,7 +49,7 @@ func TestCommandsInDocsAreThere(t *testing.T) {
 			}
 		}
 	}
-	if found < 100 || whole < 60 {
+	if found < 250 || whole < 200 {
 		t.Errorf("only %d commands are found, %d of them whole", found, whole)
 	}
 	for _, wrong := range []string{"backup", "restore --config agent.yaml", "exec -- true --scope", "tokens add laptop --role emperor"} {
@@ -87,13 +89,14 @@ func known(t *testing.T, args []string) error {
 	return nil
 }
 
-// parses says why the program does not take a command, with all its flags and arguments. Files that it names need not be there.
+// parses says why the program does not take a command, with all its flags and arguments. Files and folders that it names need not be there.
 func parses(t *testing.T, args []string) error {
 	t.Helper()
+	anything := kong.MapperFunc(func(c *kong.DecodeContext, name reflect.Value) error { // none of those that pages name is there
+		return c.Scan.PopValueInto("file", name.Addr().Interface())
+	})
 	k, err := kong.New(&commands{}, kong.Name("skerry"), kong.Writers(io.Discard, io.Discard), kong.Vars{"api": "http://127.0.0.1:8700"}, kong.Exit(func(int) {}),
-		kong.NamedMapper("existingfile", kong.MapperFunc(func(c *kong.DecodeContext, file reflect.Value) error { // none of those that pages name
-			return c.Scan.PopValueInto("file", file.Addr().Interface())
-		})))
+		kong.NamedMapper("existingfile", anything), kong.NamedMapper("existingdir", anything))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/skerry/skerry/testnet/handbook"
 	"github.com/skerry/skerry/testnet/lab"
 	"github.com/skerry/skerry/testnet/site"
 )
@@ -340,15 +342,25 @@ func TestPageHasTheWalkThrough(t *testing.T) {
 		}
 	}
 	var want strings.Builder
+	var commands []string
 	for i, s := range steps(applications[appLab], members, "bin/skerry") {
 		fmt.Fprintf(&want, "%d. %s\n\n", i+1, s.what)
-		for line := range strings.Lines(s.commands + "\n") {
-			want.WriteString("        " + line)
+		commands = append(commands, s.commands)
+		for line := range strings.Lines("```sh\n" + s.commands + "\n```\n") {
+			want.WriteString(strings.Repeat(" ", len(fmt.Sprintf("%d. ", i+1))) + line)
 		}
 		want.WriteString("\n")
 	}
 	if !strings.Contains(string(b), want.String()) {
 		t.Errorf("docs/walk-through.md does not have this:\n%s", want.String())
+	}
+	var there []string
+	err = handbook.Blocks(filepath.Join("..", ".."), "testnet/demo TestPageHasTheWalkThrough", func(_ string, b handbook.Block) error {
+		there = append(there, b.Commands)
+		return nil
+	})
+	if err != nil || !slices.Equal(there, commands) {
+		t.Errorf("docs/walk-through.md has the commands %q, %v", there, err)
 	}
 }
 

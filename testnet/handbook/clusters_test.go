@@ -63,24 +63,7 @@ func TestClusters(t *testing.T) {
 			}
 		}
 	})
-	m.follow(t, 15, "clusters.md")
-	m.follow(t, 11, "kubernetes.md")
-}
-
-// follow runs the blocks of a page, of which there are a fewest number.
-func (m *debian) follow(t *testing.T, fewest int, name string) {
-	t.Helper()
-	for _, b := range blocksOf(t, fewest, name) {
-		for _, at := range b.At {
-			output, err := m.run(t.Context(), at, b.Commands)
-			if err != nil {
-				t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.Line, at, err, b.Commands, output)
-			}
-			if want := b.Missing(output); want != "" {
-				t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.Line, at, want, output)
-			}
-		}
-	}
+	Follow(t, root, "testnet/handbook TestClusters", 26, func(at, commands string) (string, error) { return m.run(t.Context(), at, commands) })
 }
 
 // debian is the machine of the page.

@@ -2,6 +2,7 @@ package handbook
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 var program string
 
 func TestMain(m *testing.M) { env.Main(m, &program) }
+
+// root is that of this tree.
+var root = filepath.Join("..", "..")
 
 // patience bounds what would never come; a loaded machine may be slow.
 const patience = 5 * time.Minute
@@ -71,10 +75,7 @@ func machines(t *testing.T) map[string]*machine {
 
 // TestPages follows docs/tutorial.md on two machines, and then the pages that go on with them.
 func TestPages(t *testing.T) {
-	m := machines(t)
-	follow(t, m, 3, "tutorial.md", "broken-site.md", "backup.md", "remove-site.md", "upgrade.md")
-	follow(t, m, 2, "mesh.md")
-	follow(t, m, 1, "metrics.md")
+	follow(t, machines(t), "testnet/handbook TestPages", 38)
 }
 
 // TestPagesOfOneSite follows those that begin with an application, and go on with the site that is made for it.
@@ -84,13 +85,13 @@ func TestPagesOfOneSite(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	m["nantes"].secured(t)
-	follow(t, m, 1, "own-application.md", "catalog.md", "access.md", "conformance.md")
+	follow(t, m, "testnet/handbook TestPagesOfOneSite", 10)
 }
 
 // secured starts an agent whose API is as docs/access.md has it beyond loopback, with a certificate of an authority of its own.
 func (m *machine) secured(t *testing.T) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "access.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "access.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,43 +126,19 @@ curl -s --retry 60 --retry-all-errors --retry-delay 1 --fail --cacert ca.pem htt
 const application = `skerry lab --images 127.0.0.1:9801 --networks 127.0.0.1:9802 --servers 127.0.0.1:9803 --data lab > lab.log 2>&1 &
 curl -s --retry 60 --retry-connrefused --retry-delay 1 http://127.0.0.1:9801/images`
 
-// blocksOf reads the blocks of a page, of which there are a fewest number.
-func blocksOf(t *testing.T, fewest int, name string) []Block {
-	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := Parse(string(page))
-	if err != nil || len(blocks) < fewest {
-		t.Fatalf("%s: %d blocks, %v", name, len(blocks), err)
-	}
-	return blocks
-}
-
-// follow runs the blocks of pages, one after the other, each of which has a fewest number of them.
-func follow(t *testing.T, machines map[string]*machine, fewest int, pages ...string) {
+// follow runs the blocks of a runner on machines.
+func follow(t *testing.T, machines map[string]*machine, runner string, fewest int) {
 	t.Helper()
 	tools := t.TempDir()
 	if err := os.WriteFile(filepath.Join(tools, "scp"), []byte(copies), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range pages {
-		for _, b := range blocksOf(t, fewest, name) {
-			for _, at := range b.At {
-				if machines[at] == nil {
-					t.Fatalf("docs/%s:%d: there is no machine %s", name, b.Line, at)
-				}
-				output, err := machines[at].run(t.Context(), tools+":"+filepath.Dir(program), b.Commands)
-				if err != nil {
-					t.Fatalf("docs/%s:%d at %s: %v\n%s\n%s", name, b.Line, at, err, b.Commands, output)
-				}
-				if want := b.Missing(output); want != "" {
-					t.Fatalf("docs/%s:%d at %s does not show %q in its turn, but\n%s", name, b.Line, at, want, output)
-				}
-			}
+	Follow(t, root, runner, fewest, func(at, commands string) (string, error) {
+		if machines[at] == nil {
+			return "", errors.New("there is no such machine")
 		}
-	}
+		return machines[at].run(t.Context(), tools+":"+filepath.Dir(program), commands)
+	})
 }
 
 // run runs a block in a shell and returns what that shows. What the block leaves running goes on.

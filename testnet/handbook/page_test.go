@@ -12,7 +12,10 @@ func TestParse(t *testing.T) {
 	if got, err := Parse(page); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, wrong := range []string{"```\nls\n```\n", "```sh\nls\n```\n"} {
+	if got, err := Parse("```console\n$ ls\n```\n"); err != nil || len(got) != 1 || got[0].At != nil {
+		t.Errorf("of a block that says no machine there is %+v, %v", got, err)
+	}
+	for _, wrong := range []string{"```\nls\n```\n", "```bash\nls\n```\n", "text\n\n    ls\n", "1. item\n\n       ls\n"} {
 		if _, err := Parse(wrong); err == nil {
 			t.Errorf("of %q nothing is said", wrong)
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/skerry/skerry/glue"
 	"github.com/skerry/skerry/glue/openstack"
 	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/handbook"
 )
 
 // once does not keep connections, which uWSGI ends without a word.
@@ -263,7 +265,7 @@ func rightsOfUsers(t *testing.T, c cloud) {
 	if a := c.glance(t, nantes, "GET /v2/images/"+id, ""); a.Status != 404 {
 		t.Errorf("it is there all the same: %d %s", a.Status, a.Body)
 	}
-	follow(t, c, 1, true)
+	handbook.Follow(t, filepath.Join("..", ".."), "testnet/openstack rightsOfUsers", 1, blocks(t, c))
 	c.converged(t, id)
 	if a := c.glance(t, nantes, "GET /v2/images/"+id, "").Must(t, 200); a.Text("owner") != project {
 		t.Errorf("the image is %s's, alice's project is %s", a.Text("owner"), project)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,29 +22,11 @@ const answers = "paris\nhttp://127.0.0.1:9801\n"
 // followInstall runs the blocks of docs/install.md with a package, on machines that have it not yet.
 func followInstall(t *testing.T, script, pkg string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("docs", "install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := handbook.Parse(string(page))
-	if err != nil || len(blocks) < 4 {
-		t.Fatalf("%d blocks, %v", len(blocks), err)
-	}
 	run := machines(t, script, pkg)
 	if out, err := run("", "", fmt.Sprintf(application, program, t.TempDir())); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, b := range blocks {
-		for _, at := range b.At {
-			output, err := run(at, answers, b.Commands)
-			if err != nil {
-				t.Fatalf("docs/install.md:%d at %s: %v\n%s\n%s", b.Line, at, err, b.Commands, output)
-			}
-			if want := b.Missing(output); want != "" {
-				t.Fatalf("docs/install.md:%d at %s does not show %q in its turn, but\n%s", b.Line, at, want, output)
-			}
-		}
-	}
+	handbook.Follow(t, ".", "testnet/release followInstall", 5, func(at, commands string) (string, error) { return run(at, answers, commands) })
 }
 
 // machines starts what the script makes, and returns what runs commands there; at nowhere, they run beside the machines.
