@@ -2,6 +2,7 @@ package accept
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,8 @@ type Sites interface {
 
 // Judge says what this site accepts. It is safe for concurrent use.
 type Judge struct {
-	// Rules are those of the configuration; nil: there are none, and members may do whatever the catalog describes.
+	// Rules are those of the configuration; nil: there are none, and members may do whatever the catalog describes. With rules or without, a
+	// site that no authority has let in may do nothing: a member can place a resource with any key among its sites, and bring what that has signed.
 	Rules []Rule
 	Sites Sites
 }
@@ -56,11 +58,11 @@ func (j *Judge) Accepts(w engine.Wish) engine.Acceptance {
 	if w.From == j.Sites.Self() {
 		return engine.Acceptance{Accepted: true, As: engine.AsAgent, Reason: "it is its own"}
 	}
+	if !j.Sites.WasAdmitted(w.From) {
+		return engine.Acceptance{Reason: fmt.Sprintf("%s does not accept %s: it has heard of no authority that has let %s into the mesh", self, say(w), j.Sites.Name(w.From))}
+	}
 	if j.Rules == nil {
 		return engine.Acceptance{Accepted: true, As: engine.AsAgent, Reason: fmt.Sprintf("%s has no rules in accept: members may do what its catalog describes", self)}
-	}
-	if !j.Sites.WasAdmitted(w.From) {
-		return engine.Acceptance{Reason: fmt.Sprintf("%s does not accept %s: it has not heard of %s yet, and goes by who asks", self, say(w), j.Sites.Name(w.From))}
 	}
 	from := j.Sites.Name(w.From)
 	for n, r := range j.Rules {
@@ -78,8 +80,23 @@ func (j *Judge) Accepts(w engine.Wish) engine.Acceptance {
 	return engine.Acceptance{Reason: fmt.Sprintf("%s does not accept %s from %s: no rule of accept is for it", self, say(w), from)}
 }
 
-// Restricts reports whether anything but the default is configured.
-func (j *Judge) Restricts() bool { return j.Rules != nil }
+// Restricts reports whether anything that a site does may not be accepted.
+func (j *Judge) Restricts(site engine.SiteID) bool {
+	return j.Rules != nil || site != j.Sites.Self() && !j.Sites.WasAdmitted(site)
+}
+
+// Checkpoint reports, as an error, that who sends a checkpoint may not have this site make such a resource, or may in the name of those who
+// have asked only: what a checkpoint holds nobody but its sender has signed.
+func (j *Judge) Checkpoint(from engine.SiteID, of engine.About) error {
+	a := j.Accepts(engine.Wish{From: from, Service: of.Service, Kind: of.Kind, Act: engine.ActCreate, Scope: of.Collaboration})
+	if a.Accepted && a.As == engine.AsUser {
+		return fmt.Errorf("it does not prove who has asked for what: %s", a.Reason)
+	}
+	if !a.Accepted {
+		return errors.New(a.Reason)
+	}
+	return nil
+}
 
 // say says what is wanted, for people.
 func say(w engine.Wish) string {

@@ -31,7 +31,7 @@ func TestTheFirstRuleThatFitsCounts(t *testing.T) {
 		rule  int
 	}{
 		{"no rules", nil, wish("paris", engine.ActDelete), true, 0},
-		{"no rules, and nobody has heard of it", nil, wish("unheard", engine.ActDelete), true, 0},
+		{"no rules, and no authority has let it in", nil, wish("unheard", engine.ActDelete), false, 0},
 		{"an empty list", []Rule{}, wish("paris", engine.ActRead), false, 0},
 		{"its own", []Rule{}, wish("nantes", engine.ActDelete), true, 0},
 		{"by name", []Rule{{From: "paris"}}, wish("paris", engine.ActDelete), true, 1},
@@ -39,7 +39,7 @@ func TestTheFirstRuleThatFitsCounts(t *testing.T) {
 		{"by zone", []Rule{{From: "paris"}, {From: "south"}}, wish("lyon", engine.ActRead), true, 2},
 		{"not in the zone", []Rule{{From: "south"}}, wish("paris", engine.ActRead), false, 0},
 		{"everybody", []Rule{{From: Any}}, wish("lyon", engine.ActRead), true, 1},
-		{"everybody but who is unheard of", []Rule{{From: Any}}, wish("unheard", engine.ActRead), false, 0},
+		{"everybody but whom no authority has let in", []Rule{{From: Any}}, wish("unheard", engine.ActRead), false, 0},
 		{"the first forbids what the second lets", []Rule{{From: "paris", Acts: only(engine.ActRead)}, {From: Any}}, wish("paris", engine.ActDelete), false, 1},
 		{"the first lets what the second forbids", []Rule{{From: "paris"}, {From: Any, Acts: only()}}, wish("paris", engine.ActDelete), true, 1},
 		{"nothing", []Rule{{From: "paris", Acts: only()}, {From: Any}}, wish("paris", engine.ActRead), false, 1},
@@ -77,6 +77,48 @@ func TestEveryTypeIsAnAct(t *testing.T) {
 		engine.TypePatch: engine.ActChange, engine.TypeAbsolute: engine.ActChange, engine.TypeAction: engine.ActAction, engine.TypeDelete: engine.ActDelete} {
 		if got := typ.Act(); got != act {
 			t.Errorf("%s is %s, want %s", typ, got, act)
+		}
+	}
+}
+
+// TestRestricts: rules may forbid anybody something; without rules, whom no authority has let in.
+func TestRestricts(t *testing.T) {
+	for _, c := range []struct {
+		rules []Rule
+		site  engine.SiteID
+		want  bool
+	}{{nil, "paris", false}, {nil, "unheard", true}, {[]Rule{}, "paris", true}, {[]Rule{{From: Any}}, "nantes", true}} {
+		if got := (&Judge{c.rules, region{}}).Restricts(c.site); got != c.want {
+			t.Errorf("%v, %s: %v", c.rules, c.site, got)
+		}
+	}
+	if (&Judge{nil, alone{}}).Restricts("nantes") {
+		t.Error("a site that belongs to no mesh restricts itself")
+	}
+}
+
+// alone belongs to no mesh.
+type alone struct{ region }
+
+func (alone) WasAdmitted(engine.SiteID) bool { return false }
+
+// TestCheckpointsCountAsCreates: nobody but its sender has signed what is in a checkpoint.
+func TestCheckpointsCountAsCreates(t *testing.T) {
+	of := engine.About{Service: "images", Kind: "image", Collaboration: engine.Replication}
+	for _, c := range []struct {
+		rules []Rule
+		from  engine.SiteID
+		why   string
+	}{
+		{nil, "paris", ""},
+		{nil, "unheard", "no authority"},
+		{[]Rule{{From: "paris", As: engine.AsAgent}}, "paris", ""},
+		{[]Rule{{From: "paris", Acts: []engine.Act{engine.ActChange}}}, "paris", "nantes does not accept create"},
+		{[]Rule{{From: "paris", As: engine.AsUser}}, "paris", "does not prove who has asked"},
+	} {
+		err := (&Judge{c.rules, region{}}).Checkpoint(c.from, of)
+		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("%v, %s: %v, want %q", c.rules, c.from, err, c.why)
 		}
 	}
 }

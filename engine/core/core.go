@@ -102,7 +102,7 @@ func (c *Core) changed(n mesh.News, cfg Config) {
 	for _, id := range n.Removed {
 		c.vacating.add(id, cfg.Now())
 	}
-	c.Site.MeshChanged(n.Rules)
+	c.Site.MeshChanged(len(n.Joined) > 0, n.Rules)
 	if cfg.Changed != nil {
 		cfg.Changed()
 	}

@@ -302,6 +302,16 @@ func (k *known) Issued(name engine.Line) uint64 {
 	return n
 }
 
+// AnyWriter reports whether a site fits of which an operation is complete, or stood for by the checkpoint.
+func (k *known) AnyWriter(fits func(engine.SiteID) bool) bool {
+	for name, l := range k.lines {
+		if l.last() > 0 && fits(name.Site()) {
+			return true
+		}
+	}
+	return false
+}
+
 // Complete counts the operations that are complete.
 func (k *known) Complete() engine.Vector {
 	v := make(engine.Vector, len(k.lines))

@@ -31,7 +31,7 @@ func (e env) Admits(k *engine.Kind, o *engine.Operation) bool {
 	return true
 }
 
-func (e env) Accepts(*engine.Kind, engine.Collaboration) view.Rules { return nil }
+func (e env) Accepts(*view.View) view.Rules { return nil }
 
 func (e env) Note(_ engine.DocumentID, message string, err error) {
 	if err != nil {

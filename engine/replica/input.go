@@ -194,8 +194,8 @@ type Env interface {
 	FirstTip(about engine.About, epoch uint64) engine.Tip
 	// Admits tells whether this site's catalog sees in an operation what its origin says, and sets its Name.
 	Admits(k *engine.Kind, o *engine.Operation) bool
-	// Accepts says what this site lets others do to resources of a kind; nil: everything, with the rights of its agent.
-	Accepts(k *engine.Kind, c engine.Collaboration) view.Rules
+	// Accepts says what this site lets those do who have written in a resource; nil: everything, with the rights of its agent.
+	Accepts(v *view.View) view.Rules
 	// Note logs something that an operator may want to know.
 	Note(document engine.DocumentID, message string, err error)
 

@@ -126,7 +126,7 @@ func (r *Replica) apply(now time.Time) task {
 		}
 		r.begin(by)
 	}
-	view.Judge(r.View, r.env.Accepts(r.Kind, r.About.Collaboration), r.Sends)
+	view.Judge(r.View, r.env.Accepts(r.View), r.Sends)
 	if part == view.PartLeaving && r.Me.Wait(engine.WaitPaused) != nil { // a removal ends a pause
 		r.Unsay(engine.WaitPaused)
 	}

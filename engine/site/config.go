@@ -44,8 +44,10 @@ type Config struct {
 // Accept is what the site's configuration lets other sites do here. It is safe for concurrent use.
 type Accept interface {
 	Accepts(w engine.Wish) engine.Acceptance
-	// Restricts reports whether anything is not accepted at all.
-	Restricts() bool
+	// Restricts reports whether anything that a site does may not be accepted.
+	Restricts(site engine.SiteID) bool
+	// Checkpoint reports, as an error, why none of a resource is taken from a site.
+	Checkpoint(from engine.SiteID, of engine.About) error
 }
 
 // Statuses signs and checks batches of statuses. It is safe for concurrent use.
@@ -62,7 +64,9 @@ type Statuses interface {
 type Members interface {
 	// Run names this run of the agent.
 	Run() string
+	// IsMember reports whether a site is a member, WasAdmitted whether it is one or was.
 	IsMember(id engine.SiteID) bool
+	WasAdmitted(id engine.SiteID) bool
 	Name(id engine.SiteID) engine.SiteName
 	// Mismatch says which of some sites have other rules for a kind than others; empty: none has.
 	Mismatch(service engine.ServiceName, kind engine.KindName, sites []engine.SiteID) string

@@ -58,10 +58,14 @@ func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, e
 			list, last[o.id] = append(list, o), o
 		}
 	}
-	signed := l.Statuses
-	for _, one := range signed {
-		if err := s.cfg.Statuses.VerifyStatus(one); err != nil {
+	var signed []engine.SignedStatus
+	for _, one := range l.Statuses {
+		if !s.cfg.Members.WasAdmitted(one.Site) { // a member may have made up its key, to have more to say
+			errs = append(errs, fmt.Errorf("a status of %s: %w: no authority has let it in", one.Site, engine.ErrMissing))
+		} else if err := s.cfg.Statuses.VerifyStatus(one); err != nil {
 			return list, errors.Join(append(errs, err)...)
+		} else {
+			signed = append(signed, one)
 		}
 	}
 	for _, b := range l.Batches {
@@ -74,7 +78,7 @@ func (x *exchange) open(from engine.SiteID, l *engine.Letter) (list []*opened, e
 			errs = append(errs, err)
 			continue
 		}
-		signed = append(signed[:len(signed):len(signed)], of...)
+		signed = append(signed, of...)
 	}
 	for _, one := range signed {
 		st := &engine.Status{}
@@ -109,9 +113,9 @@ func (x *exchange) openParcel(from engine.SiteID, p *engine.Parcel) (*opened, er
 		}
 		return nil, fmt.Errorf("document %s: %w: the catalog has no kind %s.%s", id, engine.ErrUnknown, of.Service, of.Kind)
 	}
-	if p.Checkpoint != nil {
-		if err := acceptsCheckpoint(s, from, id, of); err != nil {
-			return nil, err
+	if p.Checkpoint != nil && s.cfg.Accept != nil {
+		if err := s.cfg.Accept.Checkpoint(from, of); err != nil {
+			return nil, fmt.Errorf("document %s: a checkpoint: %w: %w", id, engine.ErrUnknown, err)
 		}
 	}
 	o := &opened{id: id, about: &about{of, p.About}, heard: replica.Heard{Said: hear.Said{From: from, Epoch: p.Epoch, Checkpoint: p.Checkpoint, More: p.More,

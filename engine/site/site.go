@@ -174,10 +174,13 @@ func (s *Site) Commit(ctx context.Context, b *engine.Batch) error {
 	return nil
 }
 
-// MeshChanged is to be called when what sites say in the mesh has changed. Rules says that some have other rules for a kind than before.
-func (s *Site) MeshChanged(rules bool) {
+// MeshChanged is to be called when what sites say in the mesh has changed. Joined says that some have joined, rules that some have other
+// rules for a kind than before.
+func (s *Site) MeshChanged(joined, rules bool) {
 	s.events.strike() // the mesh has events of its own
-	judgeAnew(s)
+	if joined || s.cfg.Accept != nil && s.cfg.Accept.Restricts(s.cfg.Self) {
+		judgeAnew(s)
+	}
 	if !rules {
 		return
 	}

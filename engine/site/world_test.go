@@ -188,6 +188,7 @@ func (unsigned) VerifyStatus(engine.SignedStatus) error { return nil }
 type members struct{ Members }
 
 func (members) IsMember(engine.SiteID) bool           { return true }
+func (members) WasAdmitted(id engine.SiteID) bool     { return id != "rennes" }
 func (members) Name(id engine.SiteID) engine.SiteName { return engine.SiteName(id) }
 func (members) Writable() error                       { return nil }
 func (members) Run() string                           { return "run" }

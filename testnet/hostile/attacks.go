@@ -45,6 +45,7 @@ var attacks = []attack{
 	{name: "requests", do: strangeRequests},
 	{name: "old removals", do: oldRemovals},
 	{name: "old admissions", do: oldAdmissions},
+	{name: "keys of nobody", do: keysOfNobody},
 	{name: "names of others", do: namesOfOthers},
 	{name: "zones of others", do: zonesOfOthers},
 	{name: "many starts", ready: signStarts, do: manyStarts},

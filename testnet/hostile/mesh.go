@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -48,8 +49,61 @@ func namesOfOthers(ctx context.Context, m *Member, _ *Orders) error {
 	}})
 }
 
-// uninvited is what a key writes that no authority has let in, where it has no part.
+// uninvited is what a key writes that no authority has let in.
 const uninvited = "by a key that nobody has let in"
+
+// stranger is a key that the member has made, and that no authority has let in.
+func (m *Member) stranger() (*Member, error) {
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := crdt.New(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Member{id: docs.Self(), said: m.said, docs: docs, rules: m.rules}, nil
+}
+
+// describes has a stranger change an object, as of a time, after what it has seen. The change is the first of its line.
+func (m *Member) describes(d *document, at time.Time, seen engine.Vector) (*engine.Letter, error) {
+	own := &document{id: d.id, about: d.about, raw: d.raw, tip: m.docs.First(d.about, d.id, 0)}
+	return m.writes(own, engine.MapOperations, m.operation(own, func(o *engine.Operation) {
+		o.Time, o.Seen, o.Body = at.UnixMicro(), seen, fmt.Appendf(nil, `{"description":%s}`, encoded(uninvited))
+		o.Edit.Set["/description"] = encoded(uninvited)
+	}))
+}
+
+// keysOfNobody places an object at the honest sites and two keys that nobody has let in, and brings what these have signed: one makes another
+// object of that resource, one changes it.
+func keysOfNobody(ctx context.Context, m *Member, _ *Orders) error {
+	made, err := m.stranger()
+	if err != nil {
+		return err
+	}
+	changed, err := m.stranger()
+	if err != nil {
+		return err
+	}
+	at := append(slices.Clone(m.sites), honest{id: made.id}, honest{id: changed.id})
+	d, mine, err := m.placed(image(prefix), at...)
+	if err != nil {
+		return err
+	}
+	theirs, err := changed.describes(d, time.Now(), engine.Vector{m.line(): 1})
+	if err != nil {
+		return err
+	}
+	made.known = map[engine.DocumentID]*document{}
+	at[len(at)-2] = honest{id: m.id}
+	_, l, err := made.placed(image(uninvited), at...)
+	if err != nil {
+		return err
+	}
+	l.Parcels = append(l.Parcels, mine.Parcels...)
+	l.Parcels = append(l.Parcels, theirs.Parcels...)
+	return m.tell(ctx, l)
+}
 
 // oldAdmissions lets in, as of long ago, a key that the member has made. Along with that the key says where it is and changes an object, and the
 // member changes it as well, all as of then.
@@ -58,20 +112,11 @@ func oldAdmissions(ctx context.Context, m *Member, _ *Orders) error {
 	if d == nil {
 		return errNothing
 	}
-	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	other, err := m.stranger()
 	if err != nil {
 		return err
 	}
-	docs, err := crdt.New(key)
-	if err != nil {
-		return err
-	}
-	other := &Member{id: docs.Self(), said: m.said, docs: docs, rules: m.rules}
-	own := &document{id: d.id, about: d.about, raw: d.raw, tip: docs.First(d.about, d.id, 0)}
-	l, err := other.writes(own, engine.MapOperations, other.operation(own, func(o *engine.Operation) {
-		o.Time, o.Body = 1, fmt.Appendf(nil, `{"description":%s}`, encoded(uninvited))
-		o.Edit.Set["/description"] = encoded(uninvited)
-	}))
+	l, err := other.describes(d, time.UnixMicro(1), nil)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,24 @@ func ofMembers() []mutant {
 		}, "engine/service", "TestHear"},
 		// Who may change nothing at a site has it take in whatever it says was before.
 		{"a checkpoint is taken from anybody", []edit{
-			{"engine/site/accept.go", "if v.Accepted && v.As != engine.AsUser {\n\t\treturn nil", "if true {\n\t\treturn nil"},
-		}, "engine/site", "TestACheckpointIsTakenFromWhomItsOperationsWouldBe"},
+			{"engine/accept/judge.go", "if a.Accepted && a.As == engine.AsUser {", "if false {"},
+			{"engine/accept/judge.go", "if !a.Accepted {", "if false {"},
+		}, "engine/accept", "TestCheckpointsCountAsCreates"},
+		{"who has sent a checkpoint is not asked about", []edit{
+			{"engine/site/receive.go", "if p.Checkpoint != nil && s.cfg.Accept != nil {", "if false {"},
+		}, "engine/site", "TestACheckpointIsTakenFromWhomTheSiteAcceptsOne"},
+		// A member writes under as many keys as it likes.
+		{"a key that nobody has let in is a member's", []edit{
+			{"engine/accept/judge.go", "if !j.Sites.WasAdmitted(w.From) {", "if false && !j.Sites.WasAdmitted(w.From) {"},
+		}, "testnet/world", "TestAKeyThatNobodyHasLetInWritesNothing"},
+		{"without rules nobody is judged", []edit{
+			{"engine/accept/judge.go", "|| site != j.Sites.Self() && !j.Sites.WasAdmitted(site)", "|| site != j.Sites.Self() && false"},
+		}, "testnet/world", "TestAKeyThatNobodyHasLetInWritesNothing"},
+		{"who joins stays unheard", []edit{
+			{"engine/site/site.go", "if joined || s.cfg.Accept", "if s.cfg.Accept"},
+		}, "testnet/world", "TestAKeyThatNobodyHasLetInWritesNothing"},
+		{"keys that nobody has let in speak for their sites", []edit{
+			{"engine/site/receive.go", "if !s.cfg.Members.WasAdmitted(one.Site) {", "if false {"},
+		}, "engine/site", "TestAStatusOfWhomNobodyHasLetInIsNotTaken"},
 	}
 }
