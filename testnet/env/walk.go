@@ -21,8 +21,8 @@ const waiting = `sleep() {
 }`
 
 // Walk starts the demo as a newcomer does, on a host of its own, pastes its walk-through into a shell and returns what that shows,
-// as Shows wants it. Starting and pasting may take so long each. At the end the demo is stopped and has to leave nothing behind.
-func Walk(t *testing.T, within time.Duration, program string, args ...string) string {
+// as Shows wants it. More commands may follow. Starting and pasting may take so long each. At the end the demo is stopped and has to leave nothing behind.
+func Walk(t *testing.T, within time.Duration, program string, more []string, args ...string) string {
 	t.Helper()
 	n, err := netns.New("laptop")
 	if err != nil {
@@ -50,6 +50,7 @@ func Walk(t *testing.T, within time.Duration, program string, args ...string) st
 	for _, line := range regexp.MustCompile(`(?m)^    (.*)$`).FindAllStringSubmatch(output(), -1) {
 		script = append(script, line[1])
 	}
+	script = append(script, more...)
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	argv := laptop.Command(append(inDir, "bash", "-e", "-c", strings.Join(script, "\n"))...)

@@ -44,11 +44,12 @@ var ledger = []entry{
 
 	{page: "docs/walk-through.md", runner: "testnet/demo TestPageHasTheWalkThrough"},
 
-	{page: "README.md", begins: "curl -H 'Scope: ", why: "shown before there is a demo; docs/walk-through.md has it with what goes before and after"},
+	{page: "README.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
+	{page: "docs/scope-lang.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
+	{page: "docs/cross.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
+
 	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo"},
 	{page: "README.md", begins: "skerry init", why: "asks a person, and the agent runs until it is stopped; docs/install.md has both as a service"},
-	{page: "docs/cross.md", begins: "curl -H 'Scope: ", why: "shows where a scope stands; docs/walk-through.md has it with an image"},
-	{page: "docs/scope-lang.md", begins: "curl -H 'Scope: ", why: "shows where a scope stands; docs/walk-through.md has it"},
 	{page: "docs/install.md", begins: "podman load", why: "there is no podman here; testnet/release unpacks the image and runs what is in it"},
 	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", why: "runs until it is stopped; testnet/acceptance has an agent that stands by"},
 	{page: "docs/k3s.md", why: "takes helm, a registry and nodes that run pods; testnet/kubernetes TestChart has a cluster take what Helm renders"},
