@@ -207,7 +207,7 @@ func TestMessagesOutOfBounds(t *testing.T) {
 		"half an identifier":       {Step: stepDiffer, IDs: full[:33]},
 		"a want of nothing":        {Step: stepWant},
 		"a want of no document":    {Step: stepWant, Want: []engine.Have{{Document: "x"}}},
-		"a want of too many":       {Step: stepWant, Want: make([]engine.Have, wantDocuments+1)},
+		"a want of too many":       {Step: stepWant, Want: slices.Repeat([]engine.Have{{Document: testDocumentID(nil)}}, wantDocuments+1)},
 		"changes of nobody":        {Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Changes: map[uint64]map[engine.Line]uint64{0: {"": 1}}}}},
 		"a status of nobody":       {Step: stepWant, Want: []engine.Have{{Document: testDocumentID(nil), Statuses: map[engine.SiteID]uint64{"": 1}}}},
 		"no letter":                {Step: stepLetter},

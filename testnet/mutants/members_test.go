@@ -38,6 +38,18 @@ func ofMembers() []mutant {
 		{"who keeps breaking the rules stays", []edit{
 			{"p2p/refuse.go", "len(r.recent) < maxRefusals {", "len(r.recent) < 1<<30 {"},
 		}, "p2p", "TestBans"},
+		{"a comparison wants what it likes", []edit{
+			{"p2p/message.go", "len(m.Want) == 0 || len(m.Want) > wantDocuments {", "len(m.Want) == 0 {"},
+		}, "p2p", "TestMessagesOutOfBounds"},
+		{"a comparison begins as it likes", []edit{
+			{"p2p/find.go", "if open.Step != stepOpen {", "if false {"},
+		}, "p2p", "TestComparisonsOutOfTurn"},
+		{"whoever has no part brings a checkpoint", []edit{
+			{"engine/hear/hear.go", "case in.Checkpoint != nil && !h.Blank() && h.Part(in.From) == view.PartNone:", "case false:"},
+		}, "engine/hear", "TestOneMemberMakesNobodyLetGo"},
+		{"a name is had twice", []edit{
+			{"engine/mesh/member.go", "if taken[m.Name] {", "if false {"},
+		}, "engine/mesh", "TestTheFirstKeepsAName"},
 		// An honest site whose catalog lacks a kind is banned, and bans.
 		{"what is unknown breaks the rules", []edit{
 			{"p2p/intake.go", "errors.Is(err, engine.ErrRefused), errors.Is(err, engine.ErrMissing)", "errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrUnknown), errors.Is(err, engine.ErrMissing)"},
