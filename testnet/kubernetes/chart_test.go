@@ -126,17 +126,29 @@ func (s *site) grants(e *env.Env, from *site) {
 	}
 }
 
+// TestChartTakesFurtherKeys: those that the chart does not write come to the agent, also beside those that it does.
+func TestChartTakesFurtherKeys(t *testing.T) {
+	out, err := rendered(t, "skerry", "cluster.yaml", `{configuration: {mesh: {relay: true}, limits: {members: 7}}}`)
+	if err != nil || !regexp.MustCompile(`(?m)^ +relay: true$`).MatchString(out) || !regexp.MustCompile(`(?m)^ +members: 7$`).MatchString(out) {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
 // TestChartRefuses: what the values lack is said in words.
 func TestChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{
-		`{site: ""}`:                               "site is required: this site's name",
-		`{image: {tag: ""}}`:                       "image.tag is required: the version",
-		`{services: {cluster: {listen: ""}}}`:      "services.cluster.listen is required",
-		`{networkPolicy: {enabled: true}}`:         "set mesh.hostNetwork to false, or leave it out",
-		`{meshes: {port: 1}}`:                      "additional properties 'meshes' not allowed",
-		`{mesh: {relay: true}}`:                    "additional properties 'relay' not allowed",
-		`{probes: many}`:                           "got string, want integer",
-		`{site: site1, services: {cluster: null}}`: "services is empty: say what is in front of the agent",
+		`{site: ""}`:                                             "site is required: this site's name",
+		`{image: {tag: ""}}`:                                     "image.tag is required: the version",
+		`{services: {cluster: {listen: ""}}}`:                    "services.cluster.listen is required",
+		`{networkPolicy: {enabled: true}}`:                       "set mesh.hostNetwork to false, or leave it out",
+		`{meshes: {port: 1}}`:                                    "additional properties 'meshes' not allowed",
+		`{mesh: {relay: true}}`:                                  "additional properties 'relay' not allowed",
+		`{probes: many}`:                                         "got string, want integer",
+		`{site: site1, services: {cluster: null}}`:               "services is empty: say what is in front of the agent",
+		`{configuration: {site: nantes}}`:                        "configuration.site is not for you to set",
+		`{configuration: {data_dir: /data}}`:                     "configuration.data_dir is not for you to set",
+		`{configuration: {mesh: {relay: true, listen: []}}}`:     "configuration.mesh.listen is not for you to set",
+		`{configuration: {services: {cluster: {listen: ":1"}}}}`: "configuration.services.cluster.listen is not for you to set",
 	} {
 		out, err := rendered(t, "skerry", "cluster.yaml", values)
 		if err == nil || !strings.Contains(out, want) {

@@ -19,6 +19,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $ports -}}
 {{- end -}}
 
+{{/* Fails for a further key that the chart writes itself: its value would be lost. */}}
+{{- define "skerry.apart" -}}
+{{- range $key, $value := .further -}}
+{{- if hasKey $.own $key -}}
+{{- $at := printf "%s.%s" $.at $key -}}
+{{- if and (kindIs "map" $value) (kindIs "map" (get $.own $key)) -}}
+{{- include "skerry.apart" (dict "at" $at "own" (get $.own $key) "further" $value) -}}
+{{- else -}}
+{{- fail (printf "%s is not for you to set: the chart writes it itself, from its other values; leave it out" $at) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The agent's configuration. */}}
 {{- define "skerry.configuration" -}}
 {{- if not .Values.services -}}{{- fail "services is empty: say what is in front of the agent" -}}{{- end -}}
@@ -31,5 +45,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "api" (merge (dict "probes" (printf "0.0.0.0:%v" .Values.probes)) .Values.api)
   "mesh" $mesh
   "services" .Values.services -}}
+{{- include "skerry.apart" (dict "at" "configuration" "own" $own "further" .Values.configuration) -}}
 {{- toYaml (merge $own .Values.configuration) -}}
 {{- end -}}
