@@ -15,6 +15,9 @@ import (
 	"github.com/skerry/skerry/web/shape"
 )
 
+// maxRedirects bounds how often a request for it is sent elsewhere.
+const maxRedirects = 5
+
 // maxDescription bounds what an application says of itself.
 const maxDescription = 64 << 20
 
@@ -81,7 +84,8 @@ services:
     #     id: {from: body, at: /id}         # the application assigns it; {from: path}: clients choose it
 `
 
-// Description is what an application says of itself, in a file or at an address, up to 64 MiB. An address has twenty seconds to answer.
+// Description is what an application says of itself, in a file or at an address, up to 64 MiB. An address has twenty seconds to answer. It may redirect,
+// five times at most, and to itself alone: the same scheme, host and port. The token of the options is shown to it.
 func Description(ctx context.Context, source string, o Options) ([]byte, error) {
 	read := func() ([]byte, error) { return os.ReadFile(source) }
 	if _, ok := web(source); ok {
@@ -131,7 +135,17 @@ func fetch(ctx context.Context, address string, o Options) ([]byte, error) {
 		return nil, err
 	}
 	defer t.CloseIdleConnections()
-	resp, err := t.RoundTrip(r)
+	// What it shows of itself, such as a token, is for this application alone.
+	c := http.Client{Transport: t, CheckRedirect: func(to *http.Request, before []*http.Request) error {
+		if to.URL.Host != r.URL.Host || to.URL.Scheme != r.URL.Scheme {
+			return fmt.Errorf("it sends to another application: give %s itself, if you trust that", to.URL)
+		}
+		if len(before) > maxRedirects {
+			return fmt.Errorf("it sends elsewhere more than %d times", maxRedirects)
+		}
+		return nil
+	}}
+	resp, err := c.Do(r)
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,14 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +102,49 @@ func TestDescription(t *testing.T) {
 	}
 	if _, err := Description(t.Context(), filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
+	}
+}
+
+// TestDescriptionElsewhere: redirects are followed a few times, and to the same application alone: another one would see the token.
+func TestDescriptionElsewhere(t *testing.T) {
+	const whole = "Bearer s3cret"
+	var stranger atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stranger.Store(true) }))
+	defer other.Close()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := map[string]string{"/openapi.json": "/v1/openapi.json", "/round": "/round", "/other": other.URL + "/openapi.json"}[r.URL.Path]
+		switch {
+		case r.Header.Get("Authorization") != whole:
+			w.WriteHeader(http.StatusUnauthorized)
+		case to != "":
+			http.Redirect(w, r, to, http.StatusFound)
+		default:
+			_, _ = io.WriteString(w, shop) // what is missing shows
+		}
+	}))
+	defer s.Close()
+	folder := t.TempDir()
+	o := Options{Token: filepath.Join(folder, "token"), CA: filepath.Join(folder, "ca.pem")}
+	for path, b := range map[string][]byte{o.Token: []byte("s3cret\n"), o.CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})} {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := Description(t.Context(), s.URL+"/openapi.json", o); err != nil || string(b) != shop {
+		t.Errorf("redirected: %q, %v", b, err)
+	}
+	for path, want := range map[string]string{"/round": "more than 5 times", "/other": "another application: give " + other.URL} {
+		if b, err := Description(t.Context(), s.URL+path, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %q, %v", path, b, err)
+		}
+	}
+	if stranger.Load() {
+		t.Error("another application was asked")
+	}
+	for _, less := range []Options{{CA: o.CA}, {Token: o.Token}} {
+		if b, err := Description(t.Context(), s.URL+"/openapi.json", less); err == nil {
+			t.Errorf("with %+v there is %q", less, b)
+		}
 	}
 }
 

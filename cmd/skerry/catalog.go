@@ -62,21 +62,26 @@ type catalogImport struct {
 	OpenAPI     string `arg:"" name:"openapi" help:"The document, a file or a URL: OpenAPI 2 or 3, JSON or YAML."`
 	Application string `placeholder:"NAME" help:"Name of the application (default: made from the document's title)."`
 	Service     string `placeholder:"NAME" help:"Name of the service that the document describes (default: made from its title)."`
+
+	UpstreamToken string `name:"upstream-token" type:"existingfile" placeholder:"FILE" help:"A bearer token that the URL is asked with."`
+	UpstreamCA    string `name:"upstream-ca" type:"existingfile" placeholder:"FILE" help:"The authorities, in PEM, that the URL's certificate is checked with (default: the system's)."`
 }
 
 func (catalogImport) Help() string {
 	return `Prints a catalog. Paths of a collection and its items become kinds; what the document cannot tell is written as comments that say
-DECIDE. Skerry can read the catalog as it is; whether it is true of the application, a person has to say.
+DECIDE. Skerry can read the catalog as it is; whether it is true of the application, a person has to say. A URL may redirect
+within its own scheme, host and port.
 
 Examples:
 
     skerry catalog import openapi.yaml > app.yaml
     skerry catalog import http://127.0.0.1:8000/openapi.json > app.yaml
+    skerry catalog import https://shop.example/openapi.json --upstream-token token --upstream-ca ca.pem > app.yaml
     skerry catalog import swagger.json --application shop --service images > app.yaml`
 }
 
 func (c *catalogImport) Run(ctx context.Context, p *program) error {
-	b, err := setup.Description(ctx, c.OpenAPI, setup.Options{})
+	b, err := setup.Description(ctx, c.OpenAPI, setup.Options{Token: c.UpstreamToken, CA: c.UpstreamCA})
 	if err != nil {
 		return err
 	}
