@@ -51,10 +51,10 @@ var ledger = []entry{
 	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo"},
 	{page: "README.md", begins: "skerry init", why: "asks a person, and the agent runs until it is stopped; docs/install.md has both as a service"},
 	{page: "docs/install.md", begins: "podman load", why: "there is no podman here; testnet/release unpacks the image and runs what is in it"},
-	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", why: "runs until it is stopped; testnet/acceptance has an agent that stands by"},
+	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", why: "runs until it is stopped; cmd/agent TestStandByTakesOver has an agent that stands by"},
 	{page: "docs/k3s.md", why: "takes helm, a registry and nodes that run pods; testnet/kubernetes TestChart has a cluster take what Helm renders"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},
-	{page: "docs/nat.md", begins: "$ skerry sites doctor", why: "takes three sites behind two NATs; testnet/mesh has them, and what the command says there"},
+	{page: "docs/nat.md", begins: "$ skerry sites doctor", why: "takes three sites behind two NATs; testnet/acceptance TestDoctorSaysWhySitesDoNotMeet has such ones"},
 	{page: "docs/openstack.md", begins: "skerry exec --scope '{compute: dc1, image: dc2}'", why: "testnet/openstack TestNova has the same with a flavour and an image of its own"},
 	{page: "docs/supply-chain.md", begins: "git clone", why: "takes the network, cargo's nightly toolchain and cmake"},
 }
