@@ -63,7 +63,7 @@ func TestClusters(t *testing.T) {
 			}
 		}
 	})
-	Follow(t, root, "testnet/handbook TestClusters", 26, func(at, commands string) (string, error) { return m.run(t.Context(), at, commands) })
+	Follow(t, root, "testnet/handbook TestClusters", 28, func(at, commands string) (string, error) { return m.run(t.Context(), at, commands) })
 }
 
 // debian is the machine of the page.
