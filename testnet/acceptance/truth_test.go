@@ -121,6 +121,17 @@ func TestATruthfulMesh(t *testing.T) {
 		t.Errorf("toulouse says %s", sum.Body)
 	}
 	c := list.Items[0]
+	// What it is about goes to sites that have a part in it. Toulouse says who has, and leads there.
+	there := "http://" + nantes.Config().API
+	if a := toulouse.API(t, "GET /api/v1/conflicts/"+c.ID+"/replicas", "").Want(t, 404); !strings.Contains(a.Text("detail"), "decisions wait at nantes ("+there+")") {
+		t.Errorf("toulouse does not say who can compare: %s", a.Body)
+	}
+	if page := toulouse.API(t, "GET /conflicts/"+c.ID, "").Want(t, 404).Body; !strings.Contains(page, `href="`+there+"/conflicts/"+c.ID+`"`) {
+		t.Errorf("the page of toulouse does not lead to the site that can compare: %s", page)
+	}
+	if page := toulouse.API(t, "GET /decisions?at="+c.ID, "").Must(t, 200).Body; !strings.Contains(page, `href="`+there+`/decisions"`) || !strings.Contains(page, "decisions wait at nantes") {
+		t.Errorf("the inbox of toulouse does not lead to that of nantes: %s", page)
+	}
 	if a := paris.API(t, "GET /decisions?at="+c.ID, "").Must(t, 200); !strings.Contains(a.Body, "nantes keeps the name, and the object of paris is deleted") ||
 		!strings.Contains(a.Body, "<title>(1) Decisions") {
 		t.Errorf("the inbox of paris is without what can be decided: %s", a.Body)

@@ -125,7 +125,11 @@ func (a *API) conflictFor(ctx context.Context, id string, from engine.SiteID) (e
 		return c, err
 	}
 	if errors.Is(err, engine.ErrNotFound) || errors.As(err, &refusal) {
-		return c, refuse(http.StatusNotFound, "not-found", "this site knows no conflict %q: it may have been resolved, or be about something of other sites, which tell of it", id)
+		unknown := refuse(http.StatusNotFound, "not-found", "this site knows no conflict %q: it may have been resolved, or be about something of other sites, which tell of it", id)
+		if from != a.Mesh.Self() {
+			return c, unknown
+		}
+		return c, a.toldElsewhere(ctx, unknown)
 	}
 	if err != nil {
 		return c, fmt.Errorf("look up conflict %s: %w", id, err)

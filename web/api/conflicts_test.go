@@ -45,6 +45,9 @@ func TestConflicts(t *testing.T) {
 	f.Problem(400, "bad-request", "1000", "GET", "/api/v1/conflicts?limit=0", "")
 	f.Problem(422, "unknown-site", "lyno", "GET", "/api/v1/conflicts?site=lyno", "")
 	f.Problem(404, "not-found", "may have been resolved", "GET", "/api/v1/conflicts/c9", "")
+	f.Site.SetBulletin(served.Nantes, &engine.Bulletin{At: time.Now().UnixMicro(), Decisions: 1, Dashboard: "https://nantes.example"})
+	f.Problem(404, "not-found", "; decisions wait at nantes (https://nantes.example): ask there", "GET", "/api/v1/conflicts/c9", "")
+	f.Site.SetBulletin(served.Nantes, nil)
 
 	f.Site.SetPreview([]engine.FieldDifference{{Path: "/size", Base: nil, Here: json.RawMessage("1"), Wanted: json.RawMessage("2")}})
 	v := f.Want(200, "GET", "/api/v1/conflicts/c1", "")

@@ -121,14 +121,22 @@ type inboxModel struct {
 	Sides  *shape.Comparison // what the sites of the chosen one show; nil: NotSides says why
 	// NotSides says why the sides are not told.
 	NotSides string
+	// Unknown says why what was to be looked at is not shown; empty: it is, or nothing was.
+	Unknown string
 	// Others are sites that have told that something is wrong there of which this one does not know more.
-	Others []api.Worry
+	Others []otherSite
 	Wrong  []string // what was refused of a decision about several
 	Done   int      // how many of them were decided
 	Held   []holding
 	Failed []failing
 	// Undo is what may be taken back of what was decided just now.
 	Undo []shape.Conflict
+}
+
+// otherSite is a site at which decisions wait, and the address of its own inbox; empty: it has not told that.
+type otherSite struct {
+	api.Worry
+	Inbox string
 }
 
 // holding is what a site holds of deletions, with the newest of them.
@@ -204,7 +212,11 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	m.Held, m.Failed = withDeletions(summary.Held, held.Items), failings(sites)
 	for _, w := range summary.Worries {
 		if w.About == "site" && w.State == "decide" {
-			m.Others = append(m.Others, w)
+			other := otherSite{Worry: w}
+			if i := slices.IndexFunc(sites, func(s shape.Site) bool { return s.Name == w.ID && s.State != nil }); i >= 0 {
+				other.Inbox = viewAt(sites[i].State.Dashboard, "/decisions")
+			}
+			m.Others = append(m.Others, other)
 		}
 	}
 	for _, id := range c.QueryParams()["decided"] {
@@ -218,9 +230,11 @@ func (p *Page) showDecisions(c echo.Context, status int, wrong []string, done in
 	}
 	if id := c.QueryParam("at"); id != "" {
 		if m.Chosen, err = p.conflictModelOf(ctx, id, c.QueryParam("local_id")); err != nil {
-			if r, told := refusalOf(err); !told || r.Status != http.StatusNotFound { // it has been decided meanwhile
+			r, told := refusalOf(err)
+			if !told || r.Status != http.StatusNotFound {
 				return p.Fail(c, err)
 			}
+			m.Unknown = r.Detail
 		}
 	}
 	if m.Chosen != nil {

@@ -116,5 +116,5 @@ func titleOfObject(o api.Object) string { return cmp.Or(o.Label, o.ID) }
 
 // objectsAt is the address of the same view at another site.
 func objectsAt(dashboard, kind string) string {
-	return with(strings.TrimSuffix(dashboard, "/")+"/objects", nil, "kind", kind)
+	return with(viewAt(dashboard, "/objects"), nil, "kind", kind)
 }

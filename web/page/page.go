@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -188,7 +189,32 @@ func (p *Page) Fail(c echo.Context, err error) error {
 	r := api.AsRefusal(err)
 	f := p.frame(c, http.StatusText(r.Status), "", "")
 	f.Reload = ""
-	return render(c, r.Status, failView(f, r, api.Candidates(err)))
+	return render(c, r.Status, failView(f, r, api.Candidates(err), elsewhere(err, c.Request().URL.Path)))
+}
+
+// link leads somewhere.
+type link struct{ To, Words string }
+
+// elsewhere leads to the view of a conflict, or else to the inbox, of those sites which may tell of what this one knows nothing of, as far as their
+// addresses are known.
+func elsewhere(err error, path string) (links []link) {
+	if !strings.HasPrefix(path, "/conflicts/") {
+		path = "/decisions"
+	}
+	for _, s := range api.Elsewhere(err) {
+		if to := viewAt(s.State.Dashboard, path); to != "" {
+			links = append(links, link{to, "The same at " + s.Name})
+		}
+	}
+	return links
+}
+
+// viewAt is the address of a view at another site; empty: that site has not told where its dashboard is.
+func viewAt(dashboard, path string) string {
+	if dashboard == "" {
+		return ""
+	}
+	return strings.TrimSuffix(dashboard, "/") + path
 }
 
 // refusalOf returns what a refused form shows; faults of the agent's own go to Fail.
