@@ -240,6 +240,10 @@ func oneFold(v *view.View) bool {
 func drift(v *view.View, o *engine.Shown, reference, s engine.SiteID) string {
 	how := "shows something else"
 	switch {
+	case o.Unseen == engine.UnseenGone && s == v.Self && !v.Mine.Seen:
+		return "the application has not shown the object since it was made"
+	case o.Unseen == engine.UnseenGone && !o.Steady: // another site does not tell whether it was ever there
+		return "the application does not show the object, though no operation deleted it"
 	case o.Unseen == engine.UnseenGone:
 		return "the object is gone from the application, though no operation deleted it"
 	case o.Unseen != "":
