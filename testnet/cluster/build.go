@@ -34,19 +34,18 @@ func Build(ctx context.Context, modules string) (string, error) {
 	})
 }
 
-// Renderer returns the program that renders charts as Helm does; modules is its folder.
-func Renderer(ctx context.Context, modules string) (string, error) {
-	dir, err := Tools(ctx, modules, func() (string, error) { return "", nil })
-	return filepath.Join(dir, filepath.Base(modules)), err
+// Helm returns the folder of helm, and of render, which renders charts as Helm does; modules is its folder.
+func Helm(ctx context.Context, modules string) (string, error) {
+	return Tools(ctx, modules, func() (string, error) { return "", nil })
 }
 
 // Tools returns the folder of the programs that are the tools of a module. They are built once for each version, into the user's cache. flags are
 // asked for what the linker is to be told besides.
 func Tools(ctx context.Context, modules string, flags func() (string, error)) (string, error) {
 	digest := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+	for _, name := range []string{"go.mod", "go.sum", "render/main.go"} {
 		b, err := os.ReadFile(filepath.Join(modules, name))
-		if err != nil && !(name == "main.go" && errors.Is(err, os.ErrNotExist)) {
+		if err != nil && !(name == "render/main.go" && errors.Is(err, os.ErrNotExist)) {
 			return "", err
 		}
 		digest.Write(b)

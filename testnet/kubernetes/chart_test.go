@@ -24,7 +24,7 @@ func rendered(t *testing.T, namespace, example, more string) (string, error) {
 	if err := os.WriteFile(values, []byte(more), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(renderer, filepath.Join(charts, "skerry"), namespace, filepath.Join(charts, "examples", example), values).CombinedOutput()
+	out, err := exec.Command(filepath.Join(helm, "render"), filepath.Join(charts, "skerry"), namespace, filepath.Join(charts, "examples", example), values).CombinedOutput()
 	return string(out), err
 }
 

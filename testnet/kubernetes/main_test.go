@@ -12,9 +12,9 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// program is the path of skerry, programs the folder of kube-apiserver and kubectl, older that of another kubectl, renderer the path of what renders
+// program is the path of skerry, programs the folder of kube-apiserver and kubectl, older that of another kubectl, helm that of Helm and of what renders
 // charts.
-var program, programs, older, renderer string
+var program, programs, older, helm string
 
 func TestMain(m *testing.M) {
 	code := env.Run(m, &program, func(ctx context.Context) (err error) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		older, err = cluster.Build(ctx, "../apps/kubectl")
 		return err
 	}, func(ctx context.Context) (err error) {
-		renderer, err = cluster.Renderer(ctx, "../apps/helm")
+		helm, err = cluster.Helm(ctx, "../apps/helm")
 		return err
 	})
 	if err := endAll(); err != nil {

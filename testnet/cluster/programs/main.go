@@ -31,8 +31,8 @@ func link(folders []string) error {
 	}
 	if len(folders) == 0 {
 		_, older := cluster.Build(context.Background(), filepath.Join("testnet", "apps", "kubectl"))
-		_, renderer := cluster.Renderer(context.Background(), filepath.Join("testnet", "apps", "helm"))
-		return errors.Join(older, renderer)
+		_, helm := cluster.Helm(context.Background(), filepath.Join("testnet", "apps", "helm"))
+		return errors.Join(older, helm)
 	}
 	for _, folder := range folders {
 		for _, name := range cluster.Programs {
