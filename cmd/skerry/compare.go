@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -47,6 +48,29 @@ func (c *resourcesCompare) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	return compare(ctx, p, address, c.ID)
+}
+
+type conflictsCompare struct {
+	ID string `arg:"" help:"Identifier of the conflict, or how it begins."`
+}
+
+func (conflictsCompare) Help() string {
+	return `Asks the applications of the sites that a conflict is between what they show of it now, and lists in what they differ: of a name
+that was given twice, the two objects. Any site that has a part in it can be asked. The exit status is 1 where the sites differ, or where
+fewer than two have answered.
+
+Examples:
+
+    skerry conflicts compare 5f1d0c93a2b4e876`
+}
+
+func (c *conflictsCompare) Run(ctx context.Context, p *program) error {
+	return compare(ctx, p, "/conflicts/"+url.PathEscape(c.ID)+"/replicas", "what conflict "+c.ID+" is about")
+}
+
+// compare asks for a comparison and prints it. What is what the sites may show differently.
+func compare(ctx context.Context, p *program, address, what string) error {
 	b, err := p.api.Get(ctx, address, nil)
 	if err != nil {
 		return err
@@ -66,7 +90,7 @@ func (c *resourcesCompare) Run(ctx context.Context, p *program) error {
 	case r.Equal == nil:
 		return errors.New("fewer than two sites have answered, so nothing can be compared")
 	case !*r.Equal:
-		return fmt.Errorf("the sites show %s differently", c.ID)
+		return fmt.Errorf("the sites show %s differently", what)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 type conflictsCommand struct {
 	List    conflictsList    `cmd:"" default:"withargs" help:"List what waits for a person, newest first (the default)."`
 	Show    conflictsShow    `cmd:"" help:"Show one conflict, with what its site's application shows and what is wanted."`
+	Compare conflictsCompare `cmd:"" help:"Compare what the applications of a conflict's sites show."`
 	Resolve conflictsResolve `cmd:"" help:"Decide about a conflict."`
 }
 

@@ -197,7 +197,7 @@ func startFake() *fakeAgent {
 		}
 		a.answer(w, m{"operation": "op-1"})
 	})
-	mux.HandleFunc("GET /api/v1/resources/{id}/replicas", func(w http.ResponseWriter, r *http.Request) {
+	compared := func(w http.ResponseWriter, r *http.Request) {
 		sites := m{"paris": m{"error": ""}, "nantes": m{"error": ""}}
 		left := []m{{"path": "/uid", "reason": "each site gives its object an identifier", "values": m{"paris": "a1", "nantes": "b2"}}}
 		switch r.PathValue("id") {
@@ -209,7 +209,9 @@ func startFake() *fakeAgent {
 		default:
 			a.answer(w, m{"equal": nil, "sites": m{"paris": m{"error": ""}, "nantes": m{"error": "no answer within 3s"}}, "differences": []m{}, "left_out": []m{}})
 		}
-	})
+	}
+	mux.HandleFunc("GET /api/v1/resources/{id}/replicas", compared)
+	mux.HandleFunc("GET /api/v1/conflicts/{id}/replicas", compared)
 	mux.HandleFunc("POST /api/v1/resources/{id}/check", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("POST /api/v1/resources/{id}/resume", func(w http.ResponseWriter, r *http.Request) { a.one(w, r, a.resources) })
 	mux.HandleFunc("GET /api/v1/operations", func(w http.ResponseWriter, r *http.Request) {
