@@ -3,7 +3,9 @@
 package openapi
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ import (
 	"github.com/skerry/skerry/web/webtest/served"
 )
 
-// tool runs a program of npm's in a folder that has what the folder npm has.
+// tool runs a program of npm's in a folder that has what npm has installed.
 func tool(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
@@ -28,40 +30,44 @@ func tool(t *testing.T, folder, name string, args ...string) string {
 	return string(out)
 }
 
-// workshop is a copy of the folder npm to make things in.
-func workshop(t *testing.T) (folder, document string) {
-	t.Helper()
-	folder = t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("npm")); err != nil {
-		t.Fatal(err)
-	}
+//go:embed npm/*.json npm/*.ts npm/*.js npm/*.yaml
+var pinned embed.FS
+
+// TestDocument has the description of the API looked at by a linter, a parser and what makes a client of it. What npm has in its cache it does not
+// fetch again, and nothing of what it installs runs while it does so.
+func TestDocument(t *testing.T) {
 	document, err := filepath.Abs(filepath.Join("..", "..", "web", "api", "openapi.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return folder, document
-}
-
-func TestLinter(t *testing.T) {
-	folder, document := workshop(t)
-	tool(t, folder, "node_modules/.bin/redocly", "lint", "--config", "redocly.yaml", "--max-problems", "1000", document)
-}
-
-func TestParser(t *testing.T) {
-	folder, document := workshop(t)
-	if title := tool(t, folder, "node", "validate.js", document); title != "Skerry REST API\n" {
-		t.Errorf("it read a document of the title %q", title)
+	npm, err := fs.Sub(pinned, "npm")
+	if err != nil {
+		t.Fatal(err)
 	}
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, npm); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, folder, "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+	t.Run("linter", func(t *testing.T) {
+		tool(t, folder, "node_modules/.bin/redocly", "lint", "--config", "redocly.yaml", "--max-problems", "1000", document)
+	})
+	t.Run("parser", func(t *testing.T) {
+		if title := tool(t, folder, "node", "validate.js", document); title != "Skerry REST API\n" {
+			t.Errorf("it read a document of the title %q", title)
+		}
+	})
+	t.Run("client", func(t *testing.T) { client(t, folder, document) })
 }
 
-// TestClient makes a client in TypeScript, has its types checked, and runs it against the API.
-func TestClient(t *testing.T) {
+// client makes a client in TypeScript, has its types checked, and runs it against the API.
+func client(t *testing.T, folder, document string) {
+	t.Helper()
 	f := served.Start(t)
 	for i := range 5 {
 		f.Site.AddResource(served.Image(fmt.Sprintf("r%d", i), engine.StateConflict, time.Unix(int64(i), 0)))
 	}
 	f.Site.AddResource(served.Image("well", engine.StateConverged, time.Unix(9, 0)))
-	folder, document := workshop(t)
 	tool(t, folder, "node_modules/.bin/openapi-typescript", document, "-o", "schema.d.ts")
 	tool(t, folder, "node_modules/.bin/tsc", "-p", ".")
 	got := tool(t, folder, "node", "built/client.js", f.URL)
