@@ -1,0 +1,112 @@
+//go:build kubernetes
+
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/skerry/skerry/testnet/env"
+)
+
+// lacks waits until a site's own cluster has an object no more.
+func lacks(e *env.Env, s *site, args ...string) {
+	s.Helper()
+	e.Eventually(s, within, fmt.Sprint(s.Name(), " has no ", args), func() error {
+		if s.object(args...) != nil {
+			return errors.New("it has")
+		}
+		return nil
+	})
+}
+
+// conflict is what waits for a person.
+type conflict struct{ ID, Resource, Site, Reason string }
+
+func (s *site) conflicts() (list []conflict) {
+	s.Helper()
+	var page struct{ Items []conflict }
+	if err := s.Client().Call(s.Context(), http.MethodGet, "/api/v1/conflicts", nil, &page); err != nil {
+		s.Fatal(err)
+	}
+	return page.Items
+}
+
+// TestNamespaceDeletedDuringACut: one side of a cut deletes two namespaces, in which the other makes something meanwhile. Where that is, both are kept
+// until a person says what is to be: one goes with all of it, the other stays there.
+func TestNamespaceDeletedDuringACut(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	e, all := working(t, "site1", "site2")
+	one, two := all[0], all[1]
+	for _, ns := range []string{"goes", "stays"} {
+		one.kube(both, "create", "namespace", ns)
+		one.kube(both, "create", "configmap", "old", "-n", ns, "--from-literal=a=b")
+		has(e, two, "the config map", nil, "configmap", "old", "-n", ns)
+	}
+	two.Cut(t)
+	apart(t, e, all)
+	for _, ns := range []string{"goes", "stays"} {
+		two.kube(both, "create", "configmap", "new", "-n", ns, "--from-literal=a=b")
+		one.kube("", "delete", "namespace", ns)
+		if one.object("namespace", ns) != nil {
+			t.Errorf("site1 has the namespace %s, and kubectl has waited for its end", ns)
+		}
+	}
+	two.Heal(t)
+	for ns, action := range map[string]string{"goes": "retry", "stays": "drop"} {
+		for _, s := range all {
+			e.Eventually(t, within, s.Name()+" asks about "+ns, func() error {
+				list := s.conflicts()
+				for _, c := range list {
+					if c.Resource == ns && c.Site == "site2" && strings.Contains(c.Reason, ns+"/new") {
+						return nil
+					}
+				}
+				return fmt.Errorf("it asks %+v", list)
+			})
+		}
+		has(e, two, "what site1 had not seen", nil, "configmap", "new", "-n", ns)
+		for _, c := range one.conflicts() {
+			if c.Resource == ns {
+				one.skerry("conflicts", "resolve", c.ID, action)
+			}
+		}
+	}
+	for _, s := range all {
+		lacks(e, s, "namespace", "goes")
+	}
+	has(e, two, "what it was to keep", nil, "configmap", "new", "-n", "stays")
+	// The namespace is at site2 alone. Once site1 has one of that name, what was made in it is made there too.
+	one.kube("", "create", "namespace", "stays")
+	has(e, one, "what was made during the cut", nil, "configmap", "new", "-n", "stays")
+	converged(t, e, all)
+}
+
+// TestDeletedByOthers: what somebody deletes at one site past its agent, while a change waits for that site, is made again as it is to be.
+func TestDeletedByOthers(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	e, all := sites(t, "site1", "site2")
+	one, two := all[0], all[1]
+	one.kube(both, "create", "configmap", "gone", "--from-literal=a=b")
+	has(e, two, "the config map", nil, "configmap", "gone")
+	two.Cut(t)
+	apart(t, e, all)
+	one.kube("", "patch", "configmap", "gone", "--type=merge", "-p", `{"data":{"a":"c"}}`)
+	if _, err := two.direct("delete", "configmap", "gone"); err != nil {
+		t.Fatal(err)
+	}
+	two.Heal(t)
+	has(e, two, "the config map again, as it was changed", is("c", "data", "a"), "configmap", "gone")
+	converged(t, e, all)
+
+	// Who deletes and makes again at once, without a scope, is told that it is at one site now.
+	one.write("gone.json", configMap("gone", "a", "d"))
+	if out := one.warned("replace", "--force", "-f", one.file("gone.json")); !strings.Contains(out, "made at site1 alone") || !strings.Contains(out, "{cluster: site1 & site2}") {
+		t.Errorf("what is made again at one site says %q", out)
+	}
+	lacks(e, two, "configmap", "gone")
+	has(e, one, "the config map", is("d", "data", "a"), "configmap", "gone")
+}
