@@ -62,6 +62,8 @@ type AdoptRequest struct {
 	ID   LocalID
 	// Sites are those that it is to live at, beside this one.
 	Sites []SiteID
+	// Parts are those sites part by part where it is to be a cross resource, nil otherwise.
+	Parts Parts
 	User  string
 	// Scope is the canonical scope that asks for it, empty without one.
 	Scope string

@@ -18,11 +18,13 @@ type adoptCommand struct {
 func (adoptCommand) Help() string {
 	return `An object that the application of this site has, and that nobody replicates yet, becomes a resource. Nothing is sent to
 this site's application but a read; the other sites make the object from what it shows and copy what lies beside it. It keeps its
-identifier where that is free. Asked again, it adds the sites that are missing.
+identifier where that is free. Asked again, it adds the sites that are missing. A scope with % spreads it: what the catalog divides is
+shared out, here as well.
 
 Examples:
 
-    skerry resources adopt images/image debian --scope 'paris & nantes'`
+    skerry resources adopt images/image debian --scope 'paris & nantes'
+    skerry resources adopt servers/server web --scope 'paris % nantes'`
 }
 
 func (c *adoptCommand) Run(ctx context.Context, p *program) error {

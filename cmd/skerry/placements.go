@@ -199,7 +199,7 @@ func (m move) none() bool { return !m.New && len(m.Add) == 0 && len(m.Remove) ==
 func (m move) String() string {
 	var does []string
 	if m.New {
-		does = append(does, "becomes a resource at "+strings.Join(m.Sites, ", "))
+		does = append(does, "becomes a resource "+map[bool]string{true: "that spans ", false: "at "}[m.Cross]+strings.Join(m.Sites, ", "))
 	} else if len(m.Add) > 0 {
 		does = append(does, "add "+strings.Join(m.Add, ", "))
 	}
@@ -308,8 +308,6 @@ func moveTo(wanted placement, there []placement) (move, error) {
 		return move{}, fmt.Errorf("%d resources are %s %s: give the id of the one that is meant", len(meant), wanted.Resource, wanted.Name)
 	case len(meant) == 0 && wanted.ID == "":
 		return move{}, fmt.Errorf("no resource is %s %s: give the id of an object of this site, to make one of it", wanted.Resource, wanted.Name)
-	case len(meant) == 0 && wanted.Cross:
-		return move{}, fmt.Errorf("no resource is %s: one that spans sites begins with a create whose scope has %%", wanted)
 	case len(meant) == 0:
 		return move{placement: wanted, New: true, Add: wanted.Sites, Remove: []string{}}, nil
 	case meant[0].Cross != wanted.Cross:
@@ -328,6 +326,15 @@ func lacking(list, other []string) []string {
 // carryOut asks the agent for a move.
 func (c *applyCommand) carryOut(ctx context.Context, p *program, m *move) error {
 	service, kind, _ := strings.Cut(m.Resource, "/")
+	if m.New && m.Cross {
+		b, err := p.api.Post(ctx, "/resources", map[string]string{"service": service, "kind": kind, "id": m.ID, "scope": strings.Join(m.Sites, " % ")})
+		if err != nil {
+			return err
+		}
+		answer, err := client.Decode[struct{ Operation string }](b)
+		m.Operation = answer.Operation
+		return err
+	}
 	body := map[string][]string{}
 	for word, list := range map[string][]string{"add": m.Add, "remove": m.Remove, "force": c.Force} {
 		if len(list) > 0 {

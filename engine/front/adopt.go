@@ -24,9 +24,9 @@ type Adoption struct {
 	turns   turns
 }
 
-// AdoptExisting makes a resource of an object that this site's application has, and has it replicated at other sites. Nothing is sent
-// to this site's application but a read: the resource begins with a create made from what that shows. The other sites are added to it
-// as to any resource, so that content which the catalog declares is copied. It returns the resource's identifier and the last
+// AdoptExisting makes a resource of an object that this site's application has, and has it replicated at other sites, or spread over them.
+// Nothing is sent to this site's application but a read: the resource begins with a create made from what that shows. The other sites are
+// added to it as to any resource, so that content which the catalog declares is copied; what is spread has them from the beginning. It returns the resource's identifier and the last
 // operation that this took, empty when it lives at all of the sites already. ErrNotFound: the application has no such object;
 // otherwise the error may be a *engine.Refusal.
 func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
@@ -43,6 +43,11 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("adopt %s: %w", q.ID, err)
+	}
+	if q.Scope != "" {
+		if err := issue.Held(row.Collaboration, q.Parts != nil, q.Kind, row.ID); err != nil {
+			return "", "", err
+		}
 	}
 	placed, err := f.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Add: q.Sites, User: q.User}})
 	if err != nil {
@@ -84,7 +89,7 @@ func (r Rejections) Reject(ctx context.Context, deletion engine.OperationID, by 
 
 // adopts reports whether a request that concerns nothing replicated has the object that it changes adopted, when there is one.
 func (f *Front) adopts(r engine.Request) bool {
-	return len(r.Via) == 0 && r.Parts == nil && len(r.Placement) > 1 && slices.Contains(r.Placement, f.self) &&
+	return len(r.Via) == 0 && len(r.Placement) > 1 && slices.Contains(r.Placement, f.self) &&
 		r.Target != "" && r.Path == r.Kind.Item && (r.Method == http.MethodPut || r.Method == http.MethodPatch)
 }
 
@@ -116,11 +121,18 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if err != nil {
 		return "", err
 	}
+	if q.Parts != nil && len(k.Content) > 0 { // no operation has brought it, and no site is added
+		return "", &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+			"what lies beside %s %s would not come to the other parts; nothing has happened\nhelp: create it with a scope that spreads it", k.Name, q.ID)}
+	}
 	// It may have been made since: what has made it is still under way, or is known by now.
 	if is, err := d.isResource(ctx, k, q.ID); is || err != nil {
 		return "", err
 	}
 	about := &engine.About{Service: k.Service, Kind: k.Name, Collaboration: engine.Replication, Placement: []engine.SiteID{d.self}}
+	if q.Parts != nil { // all at once, since it begins with two parts at least
+		about.Collaboration, about.Parts, about.Placement = engine.Cross, q.Parts, slices.Sorted(slices.Values(q.Sites))
+	}
 	if about.Key, err = d.keyFor(ctx, k, q.ID); err != nil {
 		return "", err
 	}
@@ -140,7 +152,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if err != nil {
 		return "", err
 	}
-	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, Body: o.Body, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
+	_, err = d.Site.Decide(ctx, id, about, &replica.Decide{What: replica.VerbPublish, Local: q.ID, Body: o.Body, Reply: engine.Reply{Status: http.StatusOK, Local: q.ID},
 		Publish: &flight.Flight{Operation: *o, Creates: true, After: after}})
 	if err != nil {
 		return "", fmt.Errorf("adopt %s: %w", q.ID, err)

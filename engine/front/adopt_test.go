@@ -38,6 +38,31 @@ func TestAnExistingObjectIsAdopted(t *testing.T) {
 	}
 }
 
+// What is there is spread as a scope says, and what is spread is not replicated as another one says. What lies beside it would be lost.
+func TestAnExistingObjectIsSpread(t *testing.T) {
+	w := newWorld(t, "paris", "nantes", "lyon")
+	paris := w.sites[0]
+	for _, k := range []*engine.Kind{images, archives} {
+		paris.app.put(k, "y", `{"id":"y","count":5}`)
+	}
+	q := engine.AdoptRequest{Kind: images, ID: "y", Sites: []engine.SiteID{"paris", "nantes", "lyon"}, Parts: engine.Parts{{"paris", "nantes"}, {"lyon"}},
+		Scope: "(paris & nantes) % lyon"}
+	key, first, err := paris.AdoptExisting(t.Context(), q)
+	if err != nil || key != "y" {
+		t.Fatalf("spread as %q, %v", key, err)
+	}
+	row, _ := paris.Site.Lookup(t.Context(), images, "y")
+	if d := paris.decided[0]; d.What != replica.VerbPublish || d.Local != "y" || d.Publish.Operation.ID != first || row.Collaboration != engine.Cross {
+		t.Errorf("%s: %+v of %+v", first, d, row)
+	}
+	q.Parts, q.Scope = nil, "paris & nantes & lyon"
+	_, _, err = paris.AdoptExisting(t.Context(), q)
+	w.wants("422 scope-type", engine.Answer{}, err)
+	q.Kind, q.Parts, q.Scope = archives, engine.Parts{{"paris"}, {"nantes"}}, "paris % nantes"
+	_, _, err = paris.AdoptExisting(t.Context(), q)
+	w.wants("422 scope-type", engine.Answer{}, err)
+}
+
 func TestWhatIsNotAdopted(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  *engine.Kind

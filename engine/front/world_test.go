@@ -406,9 +406,13 @@ func (l loop) Decide(_ context.Context, id engine.DocumentID, about *engine.Abou
 		s.store.add(row)
 		return placed, nil
 	}
-	f := d.Publish
-	s.store.add(engine.ResourceRow{Document: id, ID: about.Key, Service: about.Service, Kind: about.Kind, Local: d.Reply.Local, State: engine.StateConverged,
-		CreatedAt: engine.Time(max(f.After, s.world.time().UnixMicro())), Sites: map[engine.SiteID]engine.ReplicaStatus{s.id: {Local: d.Reply.Local}}})
+	f, sites := d.Publish, map[engine.SiteID]engine.ReplicaStatus{}
+	for _, at := range about.Placement {
+		sites[at] = engine.ReplicaStatus{}
+	}
+	sites[s.id] = engine.ReplicaStatus{Local: d.Reply.Local}
+	s.store.add(engine.ResourceRow{Document: id, ID: about.Key, Service: about.Service, Kind: about.Kind, Collaboration: about.Collaboration,
+		Local: d.Reply.Local, State: engine.StateConverged, CreatedAt: engine.Time(max(f.After, s.world.time().UnixMicro())), Sites: sites})
 	return f.Operation.ID, s.store.commit(&engine.Batch{
 		Operations: []engine.OperationRow{{ID: f.Operation.ID, Document: id, Resource: about.Key, Origin: s.id, State: engine.StateApplied,
 			Sites: map[engine.SiteID]engine.OperationStatus{s.id: {State: engine.StateApplied}}}},

@@ -91,13 +91,22 @@ func Growth(v *view.View, q *engine.Request) ([]engine.SiteID, error) {
 	if errors.Is(err, engine.ErrNotFound) || c == nil {
 		return nil, nil
 	}
-	if cross := v.About.Collaboration == engine.Cross; err == nil && cross != (q.Parts != nil) {
-		is, sign := "replicated", "&"
-		if cross {
-			is, sign = "a cross resource", "%"
-		}
-		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
-			"%s %s is %s: write %q between its sites and those that are to be added, or no scope at all", v.Kind.Name, v.About.Key, is, sign)}
+	if err == nil {
+		err = Held(v.About.Collaboration, q.Parts != nil, v.Kind, v.About.Key)
 	}
 	return c.Add, err
+}
+
+// Held refuses to add sites to a resource that is held together in another way than whoever asks believes.
+func Held(c engine.Collaboration, spread bool, k *engine.Kind, id engine.ResourceID) error {
+	cross := c == engine.Cross
+	if cross == spread {
+		return nil
+	}
+	is, sign := "replicated", "&"
+	if cross {
+		is, sign = "a cross resource", "%"
+	}
+	return &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+		"%s %s is %s: write %q between its sites and those that are to be added, or no scope at all", k.Name, id, is, sign)}
 }

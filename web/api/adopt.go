@@ -59,47 +59,57 @@ func (a *API) Adopt(ctx context.Context, r AdoptRequest, authorization string) (
 	if err := a.checkKind(r.Service, r.Kind); err != nil {
 		return Adopted{}, err
 	}
-	sites, err := a.adoptAt(ctx, r)
+	parts, spread, err := a.adoptAt(ctx, r)
 	if err != nil {
 		return Adopted{}, err
 	}
-	return a.adopt(ctx, r, sites, authorization)
+	q := engine.AdoptRequest{Sites: slices.Concat(parts...)}
+	if spread {
+		q.Parts = parts
+	}
+	return a.adopt(ctx, r, q, authorization)
 }
 
-// adoptAt resolves the scope of an adoption.
-func (a *API) adoptAt(ctx context.Context, r AdoptRequest) ([]engine.SiteID, error) {
+// adoptAt resolves the scope of an adoption: the sites of each part where it is spread, otherwise one part with all of them.
+func (a *API) adoptAt(ctx context.Context, r AdoptRequest) (parts engine.Parts, spread bool, err error) {
 	k := a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind))
 	e, err := a.Explain(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, engine.ResourceID(r.ID))})
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, false, err
 	case len(e.Errors) > 0:
 		status := http.StatusUnprocessableEntity
 		if e.Errors[0].Type == "scope-syntax" {
 			status = http.StatusBadRequest
 		}
-		return nil, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
+		return nil, false, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
 	}
-	now := plan.Today(e.Alternatives)
-	self := a.names().Of(a.Mesh.Self())
-	if now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
-		return nil, refuse(http.StatusUnprocessableEntity, "scope-type",
-			"an object is adopted at the site that has it: write it and the others with \"&\", such as %s & %s, and ask that site", self, "…")
+	n, now := a.names(), plan.Today(e.Alternatives)
+	self, named := n.Of(a.Mesh.Self()), [][]string{now.Sites}
+	if spread = now.Mode == scope.Cross; spread {
+		named = now.Parts
 	}
-	n := a.names()
-	var sites []engine.SiteID
-	for _, name := range now.Sites {
-		id, err := n.ID(name)
-		if err != nil {
-			return nil, err
+	if !spread && now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
+		return nil, false, refuse(http.StatusUnprocessableEntity, "scope-type",
+			"an object is adopted at the site that has it: write it and the others with \"&\", or \"%%\" to spread it, such as %s & %s, and ask that site", self, "…")
+	}
+	for _, names := range named {
+		var part []engine.SiteID
+		for _, name := range names {
+			id, err := n.ID(name)
+			if err != nil {
+				return nil, false, err
+			}
+			part = append(part, id)
 		}
-		sites = append(sites, id)
+		parts = append(parts, part)
 	}
-	return sites, nil
+	return parts, spread, nil
 }
 
-func (a *API) adopt(ctx context.Context, r AdoptRequest, sites []engine.SiteID, authorization string) (Adopted, error) {
-	q := engine.AdoptRequest{Kind: a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind)), ID: engine.LocalID(r.ID), Sites: sites, Scope: r.Scope}
+// adopt has the object of r adopted as q says.
+func (a *API) adopt(ctx context.Context, r AdoptRequest, q engine.AdoptRequest, authorization string) (Adopted, error) {
+	q.Kind, q.ID, q.Scope = a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind)), engine.LocalID(r.ID), r.Scope
 	if authorization != "" {
 		q.Credentials = &engine.Credentials{Header: http.Header{"Authorization": {authorization}}}
 	}

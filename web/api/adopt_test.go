@@ -11,6 +11,7 @@ import (
 
 func TestAdopt(t *testing.T) {
 	f := served.Start(t)
+	f.Site.SetObjects(engine.Object{Local: "legacy"}, engine.Object{Local: "of-old"})
 	const at = "/api/v1/resources"
 	body := func(id, scope string) string {
 		return `{"service":"images","kind":"image","id":"` + id + `","scope":"` + scope + `"}`
@@ -19,6 +20,9 @@ func TestAdopt(t *testing.T) {
 	sites := v["resource"].(map[string]any)["sites"].(map[string]any)
 	if v["operation"] == "" || sites["paris"] == nil || sites["nantes"] == nil || len(sites) != 2 {
 		t.Errorf("adopted %v", v)
+	}
+	if v := f.Want(202, "POST", at, body("of-old", "(nantes & toulouse) % paris"))["resource"].(map[string]any); v["collaboration"] != "cross" || len(v["sites"].(map[string]any)) != 3 {
+		t.Errorf("spread %v", v)
 	}
 	f.Problem(404, "not-found", "has no image", "POST", at, body("other", "paris & nantes"))
 	f.Problem(422, "scope-type", "is adopted at the site that has it", "POST", at, body("legacy", "nantes"))
@@ -45,7 +49,10 @@ func TestExplainTellsOfAnAdoption(t *testing.T) {
 	if got := plan("PATCH", "paris & nantes"); !strings.Contains(got, "it becomes a resource of paris and nantes") {
 		t.Errorf("a change with two sites: %s", got)
 	}
-	for _, got := range []string{plan("PATCH", "nantes & toulouse"), plan("DELETE", "paris & nantes"), plan("PATCH", "paris")} {
+	if got := plan("PATCH", "paris % nantes"); !strings.Contains(got, "it is spread over paris % nantes") {
+		t.Errorf("a change with a cross: %s", got)
+	}
+	for _, got := range []string{plan("PATCH", "nantes % toulouse"), plan("PATCH", "nantes & toulouse"), plan("DELETE", "paris & nantes"), plan("PATCH", "paris")} {
 		if strings.Contains(got, "becomes a resource") {
 			t.Errorf("nothing is adopted by it: %s", got)
 		}

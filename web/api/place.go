@@ -94,7 +94,7 @@ func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r 
 
 // placeObject adds sites to an object of this site's application.
 func (a *API) placeObject(ctx context.Context, ref ResourceRef, q engine.PlaceRequest) (placed, error) {
-	v, err := a.adopt(ctx, AdoptRequest{Service: ref.Service, Kind: ref.Kind, ID: ref.ID}, q.Add, "")
+	v, err := a.adopt(ctx, AdoptRequest{Service: ref.Service, Kind: ref.Kind, ID: ref.ID}, engine.AdoptRequest{Sites: q.Add}, "")
 	if err != nil || v.Operation == "" {
 		return placed{Resource: &v.Resource}, err
 	}

@@ -46,6 +46,15 @@ func (p *Planner) Cross(m glue.Match, row *engine.ResourceRow, alone bool, parts
 		}
 	case m.Verb == glue.VerbList:
 		return false
+	case row == nil && p.adopts(m, slices.Concat(parts...)):
+		p.Plan.Summary = fmt.Sprintf("If the application of %s has this %s and nobody replicates it, it is spread over %s: "+
+			"its create is made from what it shows, nothing is sent there but the request and its share.", p.self, m.Kind.Name, spread)
+		p.step(p.self, "makes a resource of the object that it has, runs the request, and is brought to its share")
+		for _, s := range slices.Concat(parts...) {
+			if s != p.self {
+				p.step(s, "makes its part", p.self)
+			}
+		}
 	default:
 		summary := "One " + string(m.Kind.Name) + " spread over " + spread + "."
 		if row != nil {

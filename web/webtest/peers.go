@@ -89,6 +89,9 @@ func (s *Site) AdoptExisting(_ context.Context, q engine.AdoptRequest) (engine.R
 	}
 	row := engine.ResourceRow{ID: engine.ResourceID(q.ID), Service: q.Kind.Service, Kind: q.Kind.Name, Collaboration: engine.Replication, Local: q.ID,
 		State: engine.StateConverging, Sites: map[engine.SiteID]engine.ReplicaStatus{}}
+	if q.Parts != nil {
+		row.Collaboration = engine.Cross
+	}
 	for _, id := range q.Sites {
 		row.Sites[id] = engine.ReplicaStatus{State: engine.StateConverging}
 	}
