@@ -111,12 +111,12 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	if is, err := d.isResource(ctx, k, q.ID); is || err != nil { // somebody else has just done it
 		return "", err
 	}
-	before, _ := d.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(d.Site.Everywhere(ctx, k, string(q.ID)))) // if it cannot be read, it differs
-	if !d.Site.Met(q.Sites) {
+	if !d.met(ctx, q.Sites) {
 		return "", &engine.Refusal{Status: http.StatusServiceUnavailable, Type: "unreachable", Detail: fmt.Sprintf(
 			"%s %s may be a resource of other sites: %s has been compared with none of them since it was started; try again in a few "+
 				"seconds, nothing has happened", k.Name, q.ID, d.name(d.self))}
 	}
+	before, _ := d.Store.ResourceByID(ctx, k.Service, k.Name, engine.ResourceID(d.Site.Everywhere(ctx, k, string(q.ID)))) // if it cannot be read, it differs
 	o, err := d.create(ctx, q)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func TestWhatIsNotAdopted(t *testing.T) {
 		want  string
 	}{
 		"there is none":                   {images, func(_ *world, s *site) { s.app.remove(images, "y") }, "not found"},
-		"nobody has told whose it may be": {images, func(_ *world, s *site) { s.met = false }, "503 unreachable"},
+		"nobody has told whose it may be": {images, func(w *world, s *site) { s.met, w.cut["nantes"] = false, true }, "503 unreachable"},
 		"a request may have made it": {files, func(w *world, s *site) {
 			s.app.inject(fails)
 			a, err := s.Submit(w.t.Context(), request(files, "PUT", "y", `{}`, s))
@@ -121,6 +122,23 @@ func TestWhatIsNotAdopted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAComparisonIsWaitedFor: a site that has come into reach has told in a moment whose an object is.
+func TestAComparisonIsWaitedFor(t *testing.T) {
+	w := newWorld(t, "paris", "nantes")
+	paris := w.sites[0]
+	paris.app.put(images, "y", `{"a":1}`)
+	q := engine.AdoptRequest{Kind: images, ID: "y", Sites: []engine.SiteID{"paris", "nantes"}}
+	paris.met, paris.waits = false, func() { paris.met = true; paris.Compared() }
+	if key, _, err := paris.AdoptExisting(t.Context(), q); err != nil || key != "y" {
+		t.Errorf("adopted as %q, %v", key, err)
+	}
+	paris.app.put(images, "z", `{"a":1}`)
+	ctx, gone := context.WithCancel(t.Context())
+	q.ID, paris.met, paris.waits = "z", false, gone
+	_, _, err := paris.AdoptExisting(ctx, q)
+	w.wants("503 unreachable", engine.Answer{}, err)
 }
 
 // TestWhatWasMadeMeanwhileIsNotAdopted: a create that was answered while the object was looked at has made it.

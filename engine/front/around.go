@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/replica"
@@ -21,6 +22,7 @@ type around struct {
 	self    engine.SiteID
 	network Network
 	moved   waiting.Bell  // struck when another site has come into reach or gone out of it
+	learned waiting.Bell  // struck when this site has been compared with another one
 	closing chan struct{} // closed when Run ends: nobody answers any more
 	closed  sync.Once
 }
@@ -36,6 +38,36 @@ func (a *around) lasting(ctx context.Context) (context.Context, context.CancelFu
 		}
 	}()
 	return ctx, cancel
+}
+
+// metWait is how long a request waits for a comparison with sites that can be reached: it takes a moment from the one to the other.
+const metWait = 5 * time.Second
+
+// met reports whether this site has been compared with all of some others, or need not be. It waits for those that can be reached.
+func (a *around) met(ctx context.Context, sites []engine.SiteID) bool {
+	ctx, cancel := context.WithTimeout(ctx, metWait)
+	defer cancel()
+	for {
+		learned := a.learned.Wait() // before the look, so that nothing between the two is missed
+		if a.Site.Met(sites) {
+			return true
+		}
+		status := a.network.Status()
+		away := func(id engine.SiteID) bool {
+			return id != a.self && !status[id].Reachable && !a.Site.Met([]engine.SiteID{id})
+		}
+		if slices.ContainsFunc(sites, away) {
+			return false
+		}
+		if a.Await != nil {
+			a.Await(func() bool { return ctx.Err() != nil || a.learned.Wait() != learned }) // another one: it was struck
+		}
+		select {
+		case <-learned:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 func (a *around) name(id engine.SiteID) engine.SiteName { return a.Members.Name(id) }

@@ -111,4 +111,7 @@ func (f *Front) SiteChanged(up bool) {
 }
 
 // Compared is to be called when this site has been compared with another one: what waits for that may go on.
-func (f *Front) Compared() { f.queue.Hurry(ours) }
+func (f *Front) Compared() {
+	f.learned.Strike()
+	f.queue.Hurry(ours)
+}

@@ -142,6 +142,7 @@ type site struct {
 	// forwards is told of what goes out; an error in it is what is heard, if anything has been sent at all.
 	forwards  func(to engine.SiteID, r engine.Request) error
 	met, back bool
+	waits     func() // before somebody waits
 	watchers  []func()
 	writable  error
 }
@@ -149,7 +150,12 @@ type site struct {
 // start starts front anew, on the disk as it is.
 func (s *site) start() {
 	f, err := New(s.world.t.Context(), Config{Site: loop{s}, Store: s.store, Documents: documents{}, Blobs: s.bodies, Spools: spools{s.bodies}, App: s.app, Members: s,
-		Log: slog.New(slog.DiscardHandler), Now: s.world.time, NewID: s.world.newID, Kept: s.keeps})
+		Log: slog.New(slog.DiscardHandler), Now: s.world.time, NewID: s.world.newID, Kept: s.keeps,
+		Await: func(func() bool) {
+			if s.waits != nil {
+				s.waits()
+			}
+		}})
 	if err != nil {
 		s.world.t.Fatal(err)
 	}
