@@ -359,7 +359,7 @@ func (a *Agent) newServer(operator *core.Operator) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(a.catalog.Services)) {
 		services = append(services, api.Service{Name: name, Kinds: func() []*engine.Kind { return a.client.Kinds(name) }, Handler: a.handlers[name],
 			URL: a.serviceURL(name), Glue: a.catalog.Services[name].Glue,
-			Certificates: a.cfg.Services[name].FrontProxy != nil})
+			Certificates: a.cfg.Services[name].FrontProxy != nil, ServerName: func() string { return a.cfg.Services[name].TLS.nameAt(a.listeners[name].Addr()) }})
 	}
 	for _, c := range []prometheus.Collector{networkMetrics{a.network.Counters}, connectionMetrics{a.clients, a.gaveWay}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := a.registry.Register(c); err != nil {

@@ -120,7 +120,7 @@ services: {a: {listen: "127.0.0.1:0", upstream: "http://127.0.0.1:9"}}
 }
 
 // certificate is one for 127.0.77.2 that is its own authority.
-func certificate(t *testing.T) (certificate, key string, roots *x509.CertPool) {
+func certificate(t *testing.T, names ...string) (certificate, key string, roots *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -128,6 +128,9 @@ func certificate(t *testing.T) (certificate, key string, roots *x509.CertPool) {
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 77, 2)}, IsCA: true, BasicConstraintsValid: true}
+	if len(names) > 0 {
+		template.IPAddresses, template.DNSNames = nil, names
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/skerry/skerry/glue"
 )
@@ -19,6 +21,26 @@ func secure(l net.Listener, t *ListenerTLS, optional bool, log *slog.Logger) (ne
 	}
 	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.Get(), nil }}), nil
+}
+
+// nameAt is a name that the certificate of a listener has, as its files have it now; empty where it has the listener's address, or no name.
+func (t *ListenerTLS) nameAt(address net.Addr) string {
+	if t == nil {
+		return ""
+	}
+	certificate, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return "" // it is just being renewed
+	}
+	host, _, err := net.SplitHostPort(address.String())
+	if err != nil || certificate.Leaf.VerifyHostname(host) == nil {
+		return ""
+	}
+	i := slices.IndexFunc(certificate.Leaf.DNSNames, func(name string) bool { return !strings.HasPrefix(name, "*") })
+	if i < 0 {
+		return ""
+	}
+	return certificate.Leaf.DNSNames[i]
 }
 
 func listenerConfig(t *ListenerTLS, optional bool) (*tls.Config, error) {

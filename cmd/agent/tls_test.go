@@ -105,3 +105,28 @@ func TestFilesOfCertificatesAreReadAgain(t *testing.T) {
 		t.Error("TLS 1.1 is spoken")
 	}
 }
+
+// TestNameOfAListener: what a certificate is for, where that is not the address of its listener, as the file has it by now.
+func TestNameOfAListener(t *testing.T) {
+	dir := t.TempDir()
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 77, 2), Port: 9701}
+	l := &ListenerTLS{Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key")}
+	if name := l.nameAt(at); name != "" {
+		t.Errorf("without a file it is %q", name)
+	}
+	for want, names := range map[string][]string{"": nil, "paris.example.org": {"*.example.org", "paris.example.org", "other.example.org"}} {
+		cert, key, _ := certificate(t, names...)
+		for file, text := range map[string]string{l.Cert: cert, l.Key: key} {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name := l.nameAt(at); name != want {
+			t.Errorf("a certificate for %v is called %q", names, name)
+		}
+	}
+	var plain *ListenerTLS
+	if name := plain.nameAt(at); name != "" {
+		t.Errorf("without TLS it is %q", name)
+	}
+}

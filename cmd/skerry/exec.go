@@ -26,6 +26,8 @@ type service struct {
 	Glue string `json:"glue"`
 	// Certificates says that the cluster is told whose certificate a client has shown.
 	Certificates bool `json:"certificates"`
+	// ServerName is whom its certificate is for, where that is not the address in URL.
+	ServerName string `json:"server_name"`
 	// everywhere says that it listens at all addresses of its machine.
 	everywhere bool
 }

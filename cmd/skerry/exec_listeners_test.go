@@ -36,7 +36,7 @@ func TestExecByAnotherName(t *testing.T) {
 		pool.AppendCertsFromPEM(authorities)
 		return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	}
-	x, err := startProxy(context.Background(), "paris", []service{{Name: "images", URL: served.URL}}, trusts(own.authority), nil)
+	x, err := startProxy(context.Background(), "paris", []service{{Name: "images", URL: served.URL}, {Name: "named", URL: served.URL, ServerName: "localhost"}}, trusts(own.authority), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +44,18 @@ func TestExecByAnotherName(t *testing.T) {
 	proxy, err := url.Parse(x.url)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// At the address that the agent tells, whose certificate has a name alone, it is known by what the agent tells as well.
+	for name, want := range map[string]string{"images": "502 skerry exec: ", "named": "200 " + served.Listener.Addr().String() + " paris"} {
+		resp, err := http.Get(x.bases[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if got := fmt.Sprint(resp.StatusCode, " ", string(b)); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: {url} is answered %q", name, got)
+		}
 	}
 	_, port, _ := strings.Cut(served.Listener.Addr().String(), ":")
 	for name, authorities := range map[string][]byte{"the proxy's authority": x.stand.authority, "the service's alone": own.authority} {

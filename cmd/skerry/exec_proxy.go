@@ -129,7 +129,7 @@ func startProxy(ctx context.Context, scope string, services []service, like *htt
 	for _, s := range services {
 		u, err := url.Parse(s.URL)
 		if err == nil {
-			x.bases[s.Name], err = x.listen(ctx, x.to(u, x.transport, x.scope))
+			x.bases[s.Name], err = x.listen(ctx, x.to(u, x.known(s), x.scope))
 		}
 		if err != nil {
 			x.close()
@@ -137,6 +137,19 @@ func startProxy(ctx context.Context, scope string, services []service, like *htt
 		}
 	}
 	return x, nil
+}
+
+// known is how a service is reached at the address that the agent tells: by whom its certificate is for, as the agent tells as well.
+func (x *scopeProxy) known(s service) http.RoundTripper {
+	if s.ServerName == "" {
+		return x.transport
+	}
+	t := x.transport.Clone()
+	if t.TLSClientConfig == nil {
+		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	t.TLSClientConfig.ServerName = s.ServerName
+	return t
 }
 
 // listen serves h on a port of its own and returns its address.

@@ -167,6 +167,8 @@ type Service struct {
 	URL, Glue string
 	// Certificates says that clients' certificates come to the service.
 	Certificates bool
+	// ServerName is a name that the listener's certificate has now, empty for none but its address; nil: the listener has no certificate.
+	ServerName func() string
 }
 
 // Config is what the API is handed. Every field is needed, but those that have a default.

@@ -396,6 +396,8 @@ func TestServices(t *testing.T) {
 	f := served.Start(t)
 	if _, b := f.Do("GET", "/api/v1/services", ""); !strings.Contains(string(b), `{"name":"images","url":"http://127.0.0.1:9701","kinds":["image"]}`) {
 		t.Errorf("%s", b)
+	} else if !strings.Contains(string(b), `{"name":"networks","url":"https://127.0.0.1:9702","kinds":["network"],"server_name":"networks.example.org"}`) {
+		t.Errorf("whom to expect is not told: %s", b)
 	}
 }
 

@@ -16,6 +16,8 @@ type ServiceView struct {
 	Glue  string             `json:"glue,omitempty"`
 	// Certificates says that clients' certificates come to the service.
 	Certificates bool `json:"certificates,omitempty"`
+	// ServerName is whom the listener's certificate is for, where that is not its address.
+	ServerName string `json:"server_name,omitempty"`
 }
 
 // getServices tells where the site's services are reached through the agent.
@@ -26,6 +28,9 @@ func (a *API) getServices(c echo.Context) error {
 	list := []ServiceView{}
 	for _, s := range a.Services {
 		v := ServiceView{Name: s.Name, URL: s.URL, Glue: s.Glue, Certificates: s.Certificates, Kinds: []engine.KindName{}}
+		if s.ServerName != nil {
+			v.ServerName = s.ServerName()
+		}
 		for _, k := range s.Kinds() {
 			v.Kinds = append(v.Kinds, k.Name)
 		}

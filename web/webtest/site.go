@@ -99,6 +99,7 @@ func (s *Site) Config(listen string) web.Config {
 		c.Services = append(c.Services, api.Service{Name: name, Kinds: func() []*engine.Kind { return s.kinds[name] }, Handler: s.service(name),
 			URL: "http://127.0.0.1:9701"})
 	}
+	c.Services[1].URL, c.Services[1].ServerName = "https://127.0.0.1:9702", func() string { return "networks.example.org" }
 	return web.Config{Config: c, Listen: listen}
 }
 
