@@ -5,8 +5,10 @@ package openstack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +32,12 @@ const flat = "f1a7f1a7-0000-4000-8000-000000000002"
 // most of a minute to start.
 func datacenters(t *testing.T) env.Setup {
 	t.Helper()
+	for _, name := range []string{"nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "placement-api", "mariadbd", "rabbitmq-server"} {
+		// Those for the administrator may not be in a user's path.
+		if err := exec.Command("sh", "-c", `PATH="$PATH:/usr/sbin:/sbin" command -v "$0"`, name).Run(); err != nil {
+			t.Fatalf("%s is missing: Nova and what it needs are installed by .ci/deps nova", name)
+		}
+	}
 	here, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +54,7 @@ func datacenters(t *testing.T) env.Setup {
 		}
 		// In a namespace of processes of its own, all of Nova ends with the first.
 		return append([]string{"sh", "-c", `here=$1 dir=$2 site=$3 known=$4; shift 4
-setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh "$here/nova.sh" "$dir/nova" "$site" & nova=$!
+(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh "$here/nova.sh" "$dir/nova" "$site" || :; : > "$dir/nova.ended") & nova=$!
 setpriv --pdeathsig KILL /usr/bin/python3 "$here/neutron.py" $known & neutron=$!
 setpriv --pdeathsig KILL "$@" & cloud=$!
 trap 'kill $cloud; kill -KILL $neutron $nova 2>/dev/null; wait; exit 0' TERM
@@ -60,6 +68,9 @@ exit 1`, "datacenter", here, dir, site, known}, cloud(dir)...)
 		for {
 			if _, err := os.Stat(filepath.Join(s.Config().Dir, "nova", "ready")); err == nil {
 				return nil
+			}
+			if _, err := os.Stat(filepath.Join(s.Config().Dir, "nova.ended")); err == nil {
+				return errors.New("Nova has ended, or something that it needs; the log of the application says which")
 			}
 			select {
 			case <-ctx.Done():
