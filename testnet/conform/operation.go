@@ -70,6 +70,15 @@ func (r *run) offered(ctx context.Context, k *engine.Kind, report *KindReport) (
 				return nil, err
 			}
 		}
+		if err := within(ctx, min(r.Patience, showing), "what was made is shown", func() error { // some show it later than they answer
+			now, err := r.sites[0].shows(ctx, r, o)
+			if err == nil && now == nil {
+				err = errors.New("it is not there")
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
 		why, err = r.taken(ctx, op, o)
 		if err != nil {
 			return nil, err

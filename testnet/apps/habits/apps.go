@@ -1,6 +1,9 @@
 package habits
 
-import "embed"
+import (
+	"embed"
+	"time"
+)
 
 //go:embed catalogs
 var catalogs embed.FS
@@ -52,5 +55,8 @@ var All = []Known{
 		Bodies: map[string]string{"shelves/shelf": `{"name":"x","room":1}`, "shelves/book": `{"name":"x","pages":7,"authors":["a","b","c"]}`}},
 	{Name: "unique", Service: "boats", About: "A name is given once in the whole application; pages by `Link`.",
 		Habits: Habits{Collection: "boats", Item: "boat", Unique: true, Pages: "link"},
+		Bodies: map[string]string{"boats/boat": `{"name":"x","port":7,"crew":["a","b","c"]}`}},
+	{Name: "late", Service: "boats", About: "A creation is answered with 202, and what it makes is found up to two seconds later, by whatever request: 404 until then.",
+		Habits: Habits{Collection: "boats", Item: "boat", Late: 2 * time.Second},
 		Bodies: map[string]string{"boats/boat": `{"name":"x","port":7,"crew":["a","b","c"]}`}},
 }
