@@ -31,8 +31,14 @@ var PocketBaseCatalog []byte
 //go:embed json-server.yaml
 var jsonServerCatalog []byte
 
-// jsonServerVersion is the one that is installed.
-const jsonServerVersion = "0.17.4"
+//go:embed couchdb.yaml
+var couchDBCatalog []byte
+
+// Versions of what is installed from npm.
+const (
+	jsonServerVersion = "0.17.4"
+	couchDBVersion    = "4.2.0"
+)
 
 var pocketBase = Application{
 	Name: "pocketbase", Title: "PocketBase 0.37", Catalog: PocketBaseCatalog,
@@ -61,7 +67,7 @@ var jsonServer = Application{
 		"posts/comment": {Text: []byte(`{"body":"x","stars":1}`)},
 	},
 	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
-		program, err := installJSONServer(ctx)
+		program, err := installed(ctx, "json-server", jsonServerVersion)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -74,6 +80,30 @@ var jsonServer = Application{
 			return []string{program, "--quiet", "--host", host, "--port", port, data}
 		})
 		return map[string]string{"posts": at}, stop, err
+	},
+}
+
+var couchDB = Application{
+	Name: "couchdb", Title: "CouchDB's API, of pouchdb-server " + couchDBVersion, Catalog: couchDBCatalog,
+	About:  "pouchdb-server, unmodified, with one database in memory. Clients choose identifiers; a PUT has to have the revision of what it replaces in its body, which each database counts for itself.",
+	Bodies: map[string]Body{"documents/note": {Text: []byte(`{"title":"x","stars":1,"tags":["a","b","c"]}`)}},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		program, err := installed(ctx, "pouchdb-server", couchDBVersion)
+		if err != nil {
+			return nil, nil, err
+		}
+		config := filepath.Join(dir, "config.json") // without it the log goes to where this runs
+		if err := os.WriteFile(config, fmt.Appendf(nil, `{"log":{"file":%q}}`, filepath.Join(dir, "log.txt")), 0o600); err != nil {
+			return nil, nil, err
+		}
+		at, stop, err := launch(ctx, dir, "/", func(address string) []string {
+			host, port, _ := strings.Cut(address, ":")
+			return []string{program, "--in-memory", "--host", host, "--port", port, "--config", config}
+		})
+		if err == nil {
+			err = (&agents.Client{Base: at, HTTP: http.DefaultClient}).Call(ctx, http.MethodPut, "/notes", nil, nil)
+		}
+		return map[string]string{"documents": at}, stop, err
 	},
 }
 
@@ -212,23 +242,23 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.by.Do(r)
 }
 
-// installJSONServer installs it once, and returns its path.
-func installJSONServer(ctx context.Context) (string, error) {
+// installed installs a program of npm once, and returns its path.
+func installed(ctx context.Context, name, version string) (string, error) {
 	if _, err := exec.LookPath("npm"); err != nil {
-		return "", errors.New("json-server needs node and npm, which are Debian's nodejs and npm")
+		return "", fmt.Errorf("%s needs node and npm, which are Debian's nodejs and npm", name)
 	}
-	folder, _, err := cached(ctx, "json-server-"+jsonServerVersion)
+	folder, _, err := cached(ctx, name+"-"+version)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "node_modules", ".bin", "json-server")
+	path := filepath.Join(folder, "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "json-server@"+jsonServerVersion).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("install json-server: %w\n%s", err, out)
+	if out, err := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, name+"@"+version).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install %s: %w\n%s", name, err, out)
 	}
 	return path, nil
 }
