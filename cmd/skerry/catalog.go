@@ -63,8 +63,8 @@ type catalogImport struct {
 	Application string `placeholder:"NAME" help:"Name of the application (default: made from the document's title)."`
 	Service     string `placeholder:"NAME" help:"Name of the service that the document describes (default: made from its title)."`
 
-	UpstreamToken string `name:"upstream-token" type:"existingfile" placeholder:"FILE" help:"A bearer token that the URL is asked with."`
-	UpstreamCA    string `name:"upstream-ca" type:"existingfile" placeholder:"FILE" help:"The authorities, in PEM, that the URL's certificate is checked with (default: the system's)."`
+	AgentToken string `type:"existingfile" placeholder:"FILE" help:"A bearer token of the agent's own account at the application, which the URL is asked with."`
+	UpstreamCA string `name:"upstream-ca" type:"existingfile" placeholder:"FILE" help:"The authorities, in PEM, that the URL's certificate is checked with (default: the system's)."`
 }
 
 func (catalogImport) Help() string {
@@ -76,12 +76,12 @@ Examples:
 
     skerry catalog import openapi.yaml > app.yaml
     skerry catalog import http://127.0.0.1:8000/openapi.json > app.yaml
-    skerry catalog import https://shop.example/openapi.json --upstream-token token --upstream-ca ca.pem > app.yaml
+    skerry catalog import https://shop.example/openapi.json --agent-token agent-token --upstream-ca ca.pem > app.yaml
     skerry catalog import swagger.json --application shop --service images > app.yaml`
 }
 
 func (c *catalogImport) Run(ctx context.Context, p *program) error {
-	b, err := setup.Description(ctx, c.OpenAPI, setup.Options{Token: c.UpstreamToken, CA: c.UpstreamCA})
+	b, err := setup.Description(ctx, c.OpenAPI, setup.Options{Token: c.AgentToken, CA: c.UpstreamCA})
 	if err != nil {
 		return err
 	}
