@@ -3,6 +3,7 @@ package handbook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,41 @@ func TestPagesOfOneSite(t *testing.T) {
 	m["nantes"].secured(t)
 	follow(t, m, "testnet/handbook TestPagesOfOneSite", 10)
 }
+
+// TestInitAndAgent runs what README.md has for an application of one's own: somebody answers what is asked, and the agent serves until it is stopped.
+func TestInitAndAgent(t *testing.T) {
+	m := machines(t)["paris"]
+	if out, err := m.run(t.Context(), filepath.Dir(program), application); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	err := Blocks(root, "testnet/handbook TestInitAndAgent", func(_ string, b Block) error {
+		out, err := m.run(t.Context(), filepath.Dir(program), answered(b.Commands)+serving)
+		if err == nil && !regexp.MustCompile(`(?s)paris .*this site.*wrote .*agent\.yaml.*wrote .*catalog\.yaml.*stopped: 0\n$`).MatchString(out) {
+			err = errors.New("it does not make a site that serves until it is stopped")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered has somebody answer what a block asks, and leaves its last command running.
+func answered(commands string) string {
+	return "{ " + commands + "\n} > said 2>&1 <<'END' &\nparis\nhttp://127.0.0.1:9801\nEND\n"
+}
+
+// serving waits until the agent serves, asks it, and stops it.
+const serving = `curl -s --retry 60 --retry-all-errors --retry-delay 1 --fail http://127.0.0.1:8700/readyz > /dev/null || { cat said; exit 1; }
+skerry sites
+kill $(pgrep -P $!)
+wait $! && status=0 || status=$?
+cat said
+echo "stopped: $status"
+`
 
 // secured starts an agent whose API is as docs/access.md has it beyond loopback, with a certificate of an authority of its own.
 func (m *machine) secured(t *testing.T) {

@@ -49,9 +49,9 @@ var ledger = []entry{
 	{page: "docs/cross.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
 
 	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo"},
-	{page: "README.md", begins: "skerry init", why: "asks a person, and the agent runs until it is stopped; docs/install.md has both as a service"},
+	{page: "README.md", begins: "skerry init", runner: "testnet/handbook TestInitAndAgent"},
 	{page: "docs/install.md", begins: "podman load", why: "there is no podman here; testnet/release unpacks the image and runs what is in it"},
-	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", why: "runs until it is stopped; cmd/agent TestStandByTakesOver has an agent that stands by"},
+	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", runner: "testnet/release standsBy"},
 	{page: "docs/k3s.md", why: "takes helm, a registry and nodes that run pods; testnet/kubernetes TestChart has a cluster take what Helm renders"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},
 	{page: "docs/nat.md", begins: "$ skerry sites doctor", why: "takes three sites behind two NATs; testnet/acceptance TestDoctorSaysWhySitesDoNotMeet has such ones"},

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,7 +29,40 @@ func followInstall(t *testing.T, script, pkg string) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	handbook.Follow(t, ".", "testnet/release followInstall", 5, func(at, commands string) (string, error) { return run(at, answers, commands) })
+	standsBy(t, run)
 }
+
+// standsBy runs the agent of docs/install.md that waits until the first one of paris has ended. It is stopped in the end.
+func standsBy(t *testing.T, run func(at, input, commands string) (string, error)) {
+	t.Helper()
+	err := handbook.Blocks(".", "testnet/release standsBy", func(_ string, b handbook.Block) error {
+		out, err := run("paris", "", b.Commands+takesOver)
+		if err == nil && !regexp.MustCompile(`(?m)^paris .*this site(?s:.*)^stopped: 0$`).MatchString(out) {
+			err = errors.New("it does not take over")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takesOver leaves a command running, ends the first agent, and asks the second one.
+const takesOver = ` > said 2>&1 &
+first=$(cat /run/skerry.pid)
+kill -0 $first
+kill $first
+until [ ! -d /proc/$first ] || grep -q '^State:.Z' /proc/$first/status; do sleep 0.1; done # nobody waits for it
+curl -s --retry 60 --retry-all-errors --retry-delay 1 --fail http://127.0.0.1:8700/readyz > /dev/null || { cat said; exit 1; }
+skerry sites
+kill $!
+wait $! && status=0 || status=$?
+cat said
+echo "stopped: $status"
+`
 
 // machines starts what the script makes, and returns what runs commands there; at nowhere, they run beside the machines.
 func machines(t *testing.T, script, pkg string) (run func(at, input, commands string) (string, error)) {
