@@ -440,33 +440,47 @@ func change(k *engine.Kind, form string, e edit, again bool) operation {
 			return before != nil && after != nil && after.text(e.at) != before.text(e.at)
 		},
 		do: func(ctx context.Context, r *run, s *site, o *object) (answer, *object, error) {
-			q := request{kind: k, path: k.Item, id: o.id}
-			now, err := s.through(ctx, r, request{kind: k, method: http.MethodGet, path: k.Item, id: o.id})
-			if err != nil || !now.fine() {
-				return now, nil, err
-			}
-			v := e.to(valueAt(now.body, e.at), s)
-			q.header = map[string]string{}
-			if tag := now.header.Get("ETag"); tag != "" {
-				q.header["If-Match"] = tag
-			}
-			switch form {
-			case http.MethodPut:
-				q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, e.at, v)
-			case http.MethodPatch:
-				q.method, q.header["Content-Type"], q.body = http.MethodPatch, cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), e.at, v)
-				for _, p := range k.PatchHas {
-					q.body = set(q.body, p, valueAt(now.body, p))
+			var q request
+			var a answer
+			for try := 0; try == 0 || form == http.MethodPut && a.status == http.StatusConflict && try < changedMeanwhile; try++ {
+				now, err := s.through(ctx, r, request{kind: k, method: http.MethodGet, path: k.Item, id: o.id})
+				if err != nil || !now.fine() {
+					return now, nil, err
 				}
-			default:
-				q.method, q.header["Content-Type"] = http.MethodPatch, cmp.Or(k.JSONPatch, "application/json-patch+json")
-				q.body = compact([]any{map[string]any{"op": "replace", "path": string(e.at), "value": v}})
+				q = changed(k, form, e.at, e.to(valueAt(now.body, e.at), s), o, now)
+				if a, err = s.through(ctx, r, q); err != nil {
+					return a, nil, err
+				}
 			}
-			a, err := s.through(ctx, r, q)
-			if err == nil && form == http.MethodPut && a.status >= 400 && a.status < 500 { // what is only read is refused
-				q.body = set(o.sent.Text, e.at, v)
+			var err error
+			if form == http.MethodPut && a.status >= 400 && a.status < 500 { // what is only read is refused
+				q.body = set(o.sent.Text, e.at, valueAt(q.body, e.at))
 				a, err = s.through(ctx, r, q)
 			}
 			return a, nil, err
 		}}
+}
+
+// changedMeanwhile is how often a client replaces what has changed since it was read, as controllers do that: it reads it again, as clients do.
+const changedMeanwhile = 5
+
+// changed is the request that sets a value in one of the forms, made from what is shown now.
+func changed(k *engine.Kind, form string, at engine.Pointer, v any, o *object, now answer) request {
+	q := request{kind: k, method: http.MethodPatch, path: k.Item, id: o.id, header: map[string]string{}}
+	if tag := now.header.Get("ETag"); tag != "" {
+		q.header["If-Match"] = tag
+	}
+	switch form {
+	case http.MethodPut:
+		q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, at, v)
+	case http.MethodPatch:
+		q.header["Content-Type"], q.body = cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), at, v)
+		for _, p := range k.PatchHas {
+			q.body = set(q.body, p, valueAt(now.body, p))
+		}
+	default:
+		q.header["Content-Type"] = cmp.Or(k.JSONPatch, "application/json-patch+json")
+		q.body = compact([]any{map[string]any{"op": "replace", "path": string(at), "value": v}})
+	}
+	return q
 }
