@@ -30,6 +30,10 @@ func services() (catalog string) {
 		}
 		catalog += fmt.Sprintf("catalog.edge.%s.name = %[1]s\n", service)
 	}
+	// What is there itself, with nothing in front of it.
+	for service, url := range map[string]string{"identity": "http://127.0.0.1:5000/v3", "image": "http://127.0.0.1:9292"} {
+		catalog += fmt.Sprintf("catalog.bare.%s.publicURL = %s\ncatalog.bare.%[1]s.name = %[1]s\n", service, url)
+	}
 	return catalog + "catalog.both.image.publicURL = http://127.0.0.1:9192/~scope/paris&nantes\ncatalog.both.image.name = image\n"
 }
 

@@ -34,6 +34,7 @@ func TestClouds(t *testing.T) {
 	t.Run("lists", func(t *testing.T) { lists(t, c) })
 	t.Run("a large file", func(t *testing.T) { largeFile(t, c) })
 	t.Run("the page", func(t *testing.T) { page(t, c) })
+	t.Run("a site by clouds.yaml", func(t *testing.T) { initByClouds(t, c) })
 	t.Run("tokens", func(t *testing.T) { tokens(t, c) })
 	t.Run("with the rights of users", func(t *testing.T) { rightsOfUsers(t, c) })
 	t.Run("other keys", func(t *testing.T) { otherKeys(t, c) })
