@@ -214,7 +214,7 @@ type Event struct {
 // ResourceFilter selects resources; zero fields select all. Cursor is what the previous page returned as next.
 type ResourceFilter struct {
 	ID ResourceID
-	// Names selects, of those with an identifier, what is a name that exactly one of its sites is to hold, which no list has.
+	// Names selects, in place of resources, the names that exactly one of their sites is to hold. Their sites are those that hold them.
 	Names   bool
 	Service ServiceName
 	Kind    KindName

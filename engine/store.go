@@ -22,7 +22,7 @@ type Record struct {
 	Digest Fingerprint
 	Peers  []SiteID
 	Apart  map[SiteID]Fingerprint
-	// Hollow says that the resource is not to be listed: nothing of it is known here yet, or it is a name.
+	// Hollow says that the resource is not to be listed: nothing of it is known here yet, or it is a name, which is in lists of names.
 	Hollow bool
 	// Blobs are those that the resource needs beside those of its operations: of a request that is under way, or in its
 	// checkpoint.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,7 +207,7 @@ func TestDocumentsHaveIdentifiers(t *testing.T) {
 	}
 }
 
-// TestNames: they are in no list, and found by what they name, each document of them.
+// TestNames: they are in no list but their own, and found by what they name, each document of them.
 func TestNames(t *testing.T) {
 	s := open(t, t.TempDir())
 	name := func(doc string, state engine.State, collaboration engine.Collaboration) engine.Record {
@@ -223,6 +224,33 @@ func TestNames(t *testing.T) {
 	}
 	if got, err := s.Names(t.Context(), "servers", "server", "other"); err != nil || len(got) != 0 {
 		t.Errorf("of another name: %v, %v", got, err)
+	}
+	held := name("n3", engine.StateConflict, engine.ExactlyOne)
+	held.Row.ID, held.Row.Sites = "door", map[engine.SiteID]engine.ReplicaStatus{"nantes": {State: engine.StateConflict}}
+	mustCommit(t, s, &engine.Batch{Records: []engine.Record{held}})
+	for _, c := range []struct {
+		f    engine.ResourceFilter
+		want string
+	}{
+		{engine.ResourceFilter{}, ""},
+		{engine.ResourceFilter{Names: true}, "door web"},
+		{engine.ResourceFilter{Names: true, Order: engine.OrderName}, "door web"},
+		{engine.ResourceFilter{Names: true, Order: engine.OrderOldest}, "web door"},
+		{engine.ResourceFilter{Names: true, State: engine.StateConflict}, "door"},
+		{engine.ResourceFilter{Names: true, State: engine.StateLeft}, "web"},
+		{engine.ResourceFilter{Names: true, Site: "nantes"}, "door"},
+		{engine.ResourceFilter{Names: true, Query: "OO"}, "door"},
+		{engine.ResourceFilter{Names: true, ID: "web"}, "web"},
+		{engine.ResourceFilter{Names: true, Service: "servers", Kind: "other"}, ""},
+	} {
+		rows, _, err := s.Resources(t.Context(), c.f)
+		var list []string
+		for _, r := range rows {
+			list = append(list, string(r.ID))
+		}
+		if got := strings.Join(list, " "); got != c.want || err != nil {
+			t.Errorf("%+v lists %q, want %q: %v", c.f, got, c.want, err)
+		}
 	}
 }
 

@@ -288,6 +288,8 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		if f.Relying {
 			w.add(`t.relies = 1`)
 		}
+	case f.Names: // there are few, and no index
+		from = `resources r NOT INDEXED`
 	case f.Related:
 		from = `resources r INDEXED BY resources_related`
 		w.add(`r.relations <> ''`)
@@ -295,7 +297,7 @@ func resourceQuery(f engine.ResourceFilter) (string, []any, error) {
 		from = `resources r INDEXED BY resources_open`
 		w.add(`r.open = 1`)
 	}
-	if f.Names && f.ID != "" {
+	if f.Names {
 		w.add(`r.hollow = 1 AND r.collaboration = 'exactly-one'`)
 	} else {
 		w.add(`r.hollow = 0`)

@@ -116,6 +116,7 @@ var needs = map[string]auth.Role{
 	"GET /resources/:id":                 auth.Viewer,
 	"GET /resources/:id/differences":     auth.Viewer,
 	"GET /objects":                       auth.Operator,
+	"GET /names":                         auth.Viewer,
 	"POST /objects":                      auth.Operator,
 	"POST /resources/selected":           auth.Operator,
 	"POST /resources/:id/restore":        auth.Operator,

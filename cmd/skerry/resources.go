@@ -90,6 +90,7 @@ type resourcesList struct {
 	Site    string `placeholder:"NAME" help:"Only those with a replica at this site."`
 	State   string `placeholder:"STATE" help:"Only those that are converged, unknown, converging, degraded, in conflict, deleting or deleted; deleted ones are listed only so."`
 	Query   string `short:"q" placeholder:"TEXT" help:"Only those with TEXT in an identifier or in the name."`
+	Names   bool   `help:"Names that exactly one site is to hold (a scope with ^), each with who holds it, in place of resources."`
 }
 
 func (resourcesList) Help() string {
@@ -102,9 +103,13 @@ func (resourcesList) Help() string {
 }
 
 func (c *resourcesList) Run(ctx context.Context, p *program) error {
+	names := ""
+	if c.Names {
+		names = "true"
+	}
 	l := listing[client.Resource]{
 		paging: c.paging, path: "/resources", cursor: "cursor",
-		query:   url.Values{"service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}},
+		query:   url.Values{"service": {c.Service}, "kind": {c.Kind}, "site": {c.Site}, "state": {c.State}, "q": {c.Query}, "names": {names}},
 		columns: []column{{"RESOURCE", 0, 0}, {"NAME", 8, 2}, {"KIND", 0, 1}, {"STATE", 0, 0}, {"SITES", 16, 0}, {"AGE", 0, 0}, {"REASON", 16, 2}},
 		row: func(r client.Resource) []string {
 			return []string{r.ID, r.Label, r.Service + "." + r.Kind, r.State, bySite(r.Sites, atReplica), ago(p.now(), r.CreatedAt), r.Reason}

@@ -24,6 +24,11 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
 		Collaboration: v.About.Collaboration, Local: cmp.Or(v.Mine.Local, v.Mine.Was), CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
 	}
+	if v.About.Chooses() {
+		row.Pending = working || compact.EpochEnding(v) || v.Me.Rejoins
+		holders(v, &row, conflicts)
+		return row
+	}
 	if v.Me.Bare {
 		row.Local = "" // requests go to where all of it is
 	}
@@ -84,6 +89,19 @@ func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Ste
 		row.Local = v.Said[v.Self].Local
 	}
 	return row
+}
+
+// holders makes the row tell of a name who holds it. What nobody holds is free: there is nothing of that name.
+func holders(v *view.View, row *engine.ResourceRow, conflicts []engine.Conflict) {
+	row.State, row.Sites = engine.StateDeleted, map[engine.SiteID]engine.ReplicaStatus{}
+	for site, h := range v.Holding() {
+		row.State, row.Sites[site] = engine.StateConverged, engine.ReplicaStatus{Local: h.Local, State: engine.StateConverged}
+	}
+	for i := range conflicts {
+		if c := &conflicts[i]; c.Open() {
+			worsen(v, row, c.Site, c.State(), c.Reason)
+		}
+	}
 }
 
 // reasons collects for people why the sites are in their states, and makes the row's state the worst of them.

@@ -94,6 +94,12 @@ func TestATruthfulMesh(t *testing.T) {
 		if r := s.API(t, "GET /api/v1/resources/door", "").Must(t, 200); r.Text("collaboration") != "exactly-one" || r.Text("state") != "conflict" {
 			t.Errorf("%s shows the name as %s", s.Name(), r.Body)
 		}
+		if a := s.API(t, "GET /api/v1/resources?names=true&state=conflict&q=oor", "").Must(t, 200); !strings.Contains(a.Body, `"id":"door"`) || !strings.Contains(a.Body, `"local_id":"door"`) {
+			t.Errorf("%s does not list the name: %s", s.Name(), a.Body)
+		}
+		if page := s.API(t, "GET /names?kind=servers.key&site=nantes", "").Must(t, 200).Body; !strings.Contains(page, `href="/resources/door?`) {
+			t.Errorf("the page of %s does not list the name: %s", s.Name(), page)
+		}
 		if page := s.API(t, "GET /resources/door", "").Must(t, 200).Body; !strings.Contains(page, "Waits for a decision") || strings.Contains(page, "Where it lives") {
 			t.Errorf("the page of %s does not lead on from the name: %s", s.Name(), page)
 		}
@@ -143,6 +149,17 @@ func TestATruthfulMesh(t *testing.T) {
 	eventually(t, e, patience, "one of the two is left, the one that was kept", func() bool {
 		return paris.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body == "[]" &&
 			strings.Contains(nantes.Application(t, lab.Servers, "GET /keys", "").Must(t, 200).Body, "of nantes")
+	})
+	eventually(t, e, patience, "paris tells that nantes has the name", func() bool {
+		r := paris.API(t, "GET /api/v1/resources/door", "")
+		sites, _ := r.Fields()["sites"].(map[string]any)
+		return r.Text("state") == "converged" && len(sites) == 1 && sites["nantes"] != nil
+	})
+	nantes.Do(t, lab.Servers, "DELETE /keys/door", "").Must(t, 204)
+	eventually(t, e, patience, "the name is free, at both", func() bool {
+		return !strings.Contains(paris.API(t, "GET /names", "").Must(t, 200).Body, "/resources/door") &&
+			strings.Contains(paris.API(t, "GET /names?state=deleted", "").Must(t, 200).Body, "nobody: it is free") &&
+			strings.Contains(nantes.API(t, "GET /names?state=deleted", "").Must(t, 200).Body, "nobody: it is free")
 	})
 	eventually(t, e, patience, "nothing waits anywhere, as toulouse has heard", func() bool {
 		return decisions(toulouse, "nantes") == 0 && toulouse.API(t, "GET /api/v1/summary", "").Must(t, 200).Fields()["converged"] == true

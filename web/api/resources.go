@@ -26,6 +26,7 @@ type ResourceQuery struct {
 	Service, Kind, Site, State, Text, Order, Cursor string
 	Limit                                           int
 	Count                                           bool // count all that the filters leave
+	Names                                           bool // names that exactly one site is to hold, in place of resources
 }
 
 // ResourceStates are the states that a list can be filtered by.
@@ -51,6 +52,9 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 	if err != nil {
 		return ResourceList{}, err
 	}
+	if q.Names && q.Count {
+		return ResourceList{}, badRequest("names are not counted: give names or count")
+	}
 	// Both read everything where a text is looked for: they do so side by side.
 	var counted sync.WaitGroup
 	var facets Facets
@@ -59,7 +63,7 @@ func (a *API) Resources(ctx context.Context, q ResourceQuery) (ResourceList, err
 		counted.Go(func() { facets, notCounted = a.Facets(ctx, q) })
 	}
 	rows, next, err := a.Store.Resources(ctx, engine.ResourceFilter{
-		Order:   order,
+		Order: order, Names: q.Names,
 		Service: engine.ServiceName(q.Service), Kind: engine.KindName(q.Kind), Site: site, State: state,
 		Query: q.Text, Silent: slices.Sorted(maps.Keys(n.Silent)), Limit: q.Limit, Cursor: q.Cursor,
 	})

@@ -195,7 +195,7 @@ func (a *API) getInvitations(c echo.Context) error {
 }
 
 func (a *API) getResources(c echo.Context) error {
-	q, err := params(c, "service", "kind", "site", "state", "q", "order", "count", "limit", "cursor")
+	q, err := params(c, "service", "kind", "site", "state", "q", "order", "count", "names", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -207,9 +207,13 @@ func (a *API) getResources(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	names, err := flag(q, "names")
+	if err != nil {
+		return err
+	}
 	v, err := a.Resources(c.Request().Context(), ResourceQuery{
 		Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"),
-		Text: q.Get("q"), Order: q.Get("order"), Count: counted, Cursor: q.Get("cursor"), Limit: n,
+		Text: q.Get("q"), Order: q.Get("order"), Count: counted, Names: names, Cursor: q.Get("cursor"), Limit: n,
 	})
 	if err != nil {
 		return err

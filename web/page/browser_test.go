@@ -49,6 +49,7 @@ var views = []struct{ name, path string }{
 	{"resource-cross", "/resources/fleet"},
 	{"differences", "/resources/web-frontend/differences?service=servers&kind=server"},
 	{"objects", "/objects"},
+	{"names", "/names"},
 	{"relations", "/relations"},
 	{"relations-one", "/relations?resource=backbone"},
 	{"operations", "/operations"},

@@ -357,10 +357,11 @@ func exampleOf(m listModel) string {
 	return "/" + m.Services[0]
 }
 
-func scopeOf(m listModel) string {
+// scopeOf is an example of a scope with an operator between two sites.
+func scopeOf(m listModel, operator string) string {
 	s := "*"
 	if len(m.Sites) > 1 {
-		s = m.Sites[0] + " & " + m.Sites[1]
+		s = m.Sites[0] + operator + m.Sites[1]
 	}
 	if len(m.Services) > 0 {
 		s = m.Services[0] + ": " + s

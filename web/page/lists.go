@@ -107,21 +107,42 @@ func (p *Page) resources(c echo.Context) error {
 	return p.showResources(c, http.StatusOK, c.QueryParams(), listModel{})
 }
 
-func (p *Page) showResources(c echo.Context, status int, q url.Values, m listModel) error {
-	query := api.ResourceQuery{Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"), Text: q.Get("q"), Order: q.Get("order"),
-		Cursor: q.Get("cursor"), Limit: pageSize, Count: true}
+// resourceQuery reads what a list of resources is to show, and the query of the same as JSON.
+func (p *Page) resourceQuery(q url.Values) (query api.ResourceQuery, twin url.Values) {
+	query = api.ResourceQuery{Service: q.Get("service"), Kind: q.Get("kind"), Site: q.Get("site"), State: q.Get("state"), Text: q.Get("q"), Order: q.Get("order"),
+		Cursor: q.Get("cursor"), Limit: pageSize}
 	// One choice says which service's kind is meant.
 	if service, kind, both := strings.Cut(query.Kind, "."); both && query.Service == "" && p.hasKind(service, kind) {
 		query.Service, query.Kind = service, kind
 	}
+	twin = pick(q, append([]string{"cursor"}, resourceParams...)...)
+	if query.Service != "" && query.Kind != "" {
+		twin.Set("service", query.Service)
+		twin.Set("kind", query.Kind)
+	}
+	return query, twin
+}
+
+// names lists the names that exactly one site is to hold.
+func (p *Page) names(c echo.Context) error {
+	q := c.QueryParams()
+	query, twin := p.resourceQuery(q)
+	query.Names = true
 	list, err := p.api.Resources(c.Request().Context(), query)
 	if err != nil {
 		return p.Fail(c, err)
 	}
-	twin := pick(q, append([]string{"cursor"}, resourceParams...)...)
-	if query.Service != "" && query.Kind != "" {
-		twin.Set("service", query.Service)
-		twin.Set("kind", query.Kind)
+	m := listModel{Path: "/names", Query: q, Params: resourceParams, Kinds: p.kindNames(), Sites: p.siteOptions()}
+	m.Services, _ = p.services()
+	return render(c, http.StatusOK, namesView(p.frame(c, "Names", "resources", with("/api/v1/resources", twin, "names", "true")), list, m))
+}
+
+func (p *Page) showResources(c echo.Context, status int, q url.Values, m listModel) error {
+	query, twin := p.resourceQuery(q)
+	query.Count = true
+	list, err := p.api.Resources(c.Request().Context(), query)
+	if err != nil {
+		return p.Fail(c, err)
 	}
 	f := p.frame(c, "Resources", "resources", with("/api/v1/resources", twin, "count", "true"))
 	m.Path, m.Query, m.Params, m.Sites = "/resources", q, resourceParams, p.siteOptions()

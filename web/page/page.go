@@ -48,6 +48,7 @@ func (p *Page) Mount(e *echo.Echo) {
 	view("/resources", p.resources)
 	view("/resources/:id", p.resource)
 	view("/resources/:id/differences", p.differences)
+	view("/names", p.names)
 	view("/objects", p.objects)
 	e.POST("/objects", p.share, p.form)
 	e.POST("/resources/selected", p.selected, p.form)
