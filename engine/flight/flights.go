@@ -42,7 +42,7 @@ func (f *Flights) Settles() bool { return f.Own.Open() && f.Own.Stage != Asked }
 // RanElsewhere takes in that the operation of a client's request, about which a person is asked here, has come from another site: it is that site's
 // now, and what became of it here is found out as of any other. It reports whether it is so.
 func (f *Flights) RanElsewhere(o *engine.Operation) bool {
-	if o == nil || !f.OwnIs(o.ID) || f.Own.Stage != Asked || f.Own.Creates || f.Sent != nil {
+	if o == nil || !f.OwnIs(o.ID) || f.Own.Stage != Asked || f.Sent != nil {
 		return false
 	}
 	f.Sent = &Flight{Operation: *o, Line: o.Line, Epoch: o.Epoch, Stage: Unknown, Key: f.Own.Key, Since: f.Own.Since, Attempt: f.Own.Attempt, Why: f.Own.Why}

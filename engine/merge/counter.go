@@ -104,7 +104,7 @@ func (f *Fold) countAt(h *History, p engine.Pointer, adding, all []*engine.Opera
 // another one had set there tells nothing, nor does one for which setter had lost its effect.
 func (h *History) firstSeen(p engine.Pointer, setter *engine.Operation, adding []*engine.Operation) (tree.Decimal, bool) {
 	for _, o := range adding {
-		if h.base.Reduces(o) { // that is what it says
+		if h.base.Reduces(o) && (setter == nil || h.base.Reduces(setter)) { // that is what it says
 			from, err := tree.ParseDecimal(string(o.Edit.Add[p].From))
 			return from, err == nil
 		}

@@ -142,8 +142,8 @@ func drawOperations(t *rapid.T, k *Kind) []*Operation {
 	return all
 }
 
-// drawEdit is what an operation sets that is issued where h is known. What it adds to a number was seen there: the application's
-// own numbers begin with 1.
+// drawEdit is what an operation sets that is issued where h is known. What it adds to a number was seen there: the applications' own numbers begin
+// with 1, but for one that shows none, or another one.
 func drawEdit(t *rapid.T, h *History, typ engine.Type) *Edit {
 	if typ == engine.TypeDelete || typ == engine.TypeAction && rapid.IntRange(0, 5).Draw(t, "undeclared") == 0 {
 		return nil
@@ -167,7 +167,7 @@ func drawEdit(t *rapid.T, h *History, typ engine.Type) *Edit {
 		}
 	}
 	if typ == engine.TypeAction && !h.takesOne && rapid.Bool().Draw(t, "adds") {
-		i := engine.Increment{By: "3", From: "1"}
+		i := engine.Increment{By: "3", From: json.Number(rapid.SampledFrom([]string{"1", "1", "", "5"}).Draw(t, "from"))}
 		if c, set := shown.Cells["/n"]; set {
 			i.From = json.Number(c.Value)
 		}

@@ -22,7 +22,8 @@ func (m *compaction) keep() {
 	parts := parts{}
 	parts.cells(fold)
 	parts.tangled(fold, counting, c.Late)
-	parts.counters(h, fold, m.firm, Within(counting))
+	parts.taken(fold, c.Late)
+	parts.counters(h, fold, m.firm, c.Has, Within(counting))
 
 	kept := map[*engine.Operation]bool{}
 	living := h.Living(m.firm)

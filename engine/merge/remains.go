@@ -66,6 +66,21 @@ func (p parts) tangled(fold Fold, ops, late []*engine.Operation) {
 	}
 }
 
+// taken takes what was in elements that an operation has taken away, where one of late that has not seen that brings it back.
+func (p parts) taken(fold Fold, late []*engine.Operation) {
+	for at, t := range fold.gone {
+		brings := func(o *engine.Operation) bool {
+			return o.Edit != nil && concurrent(o, t.by) && tree.Touches(o.Edit, at)
+		}
+		if !slices.ContainsFunc(late, brings) {
+			continue
+		}
+		for in, cell := range t.cells {
+			p.of(cell.By).Set[in] = cell.Value
+		}
+	}
+}
+
 // tangles lists the paths at which one of ops sets a value that has nothing below it, or another container than another one,
 // and below which one of them sets or removes something.
 func tangles(ops []*engine.Operation) []engine.Pointer {
@@ -106,9 +121,10 @@ func edited(o *engine.Operation) engine.Edit {
 	return *o.Edit
 }
 
-// counters takes what was added to numbers: the last operation that has added to one stands for all.
-func (p parts) counters(h *History, fold Fold, in, counts func(*engine.Operation) bool) {
-	adding := h.addingTo(in)
+// counters takes what the operations for which in is true have added to numbers: the last one that has added to a number stands for all. Where it
+// began all tell for which known is true: one that is late may come before the others.
+func (p parts) counters(h *History, fold Fold, in, known, counts func(*engine.Operation) bool) {
+	adding, all := h.addingTo(Among(h.Living(in))), h.addingTo(Among(h.Living(known)))
 	for _, at := range tree.Sorted(adding) {
 		setter, unseen := fold.uncounted(at, adding[at])
 		if len(unseen) == 0 {
@@ -127,7 +143,8 @@ func (p parts) counters(h *History, fold Fold, in, counts func(*engine.Operation
 		}
 		add := engine.Increment{By: sum.Number()}
 		if cell, set := fold.Cells[at]; !set || cell.Value == nil {
-			if from, known := h.firstSeen(at, setter, unseen); known {
+			_, unseen = fold.uncounted(at, all[at])
+			if from, told := h.firstSeen(at, setter, unseen); told {
 				add.From = from.Number()
 			}
 		}

@@ -34,12 +34,12 @@ func (r *Replica) tidy() {
 			r.wake(r.settling.at)
 		}
 	}
+	watchGoing(r) // before what it holds back may be folded
 	if r.Dirty || r.progress || r.keeping.Ends {
 		r.fold()
 	}
 	r.out.Unfold = !r.Busy() && r.Folds && r.History.Unfollowing()
 	r.tidyLook()
-	watchGoing(r)
 }
 
 // fold lets go of what every site has settled.

@@ -500,9 +500,16 @@ func (c *checker) checkCount(res *resource, shown []string) {
 		if q.kind != "incr" || q.operation == "" {
 			continue
 		}
+		times := 0
 		if q.again && c.w.knobs.backups || c.w.isLost(q.operation) {
-			for _, n := range slices.Collect(maps.Keys(left)) {
-				left[n+q.n+1] = true
+			times = 1
+		}
+		for _, s := range res.placement { // what had run there before, untold, is where the number began
+			times = max(times, s.untold[string(q.operation)+"."+string(s.Name)])
+		}
+		for _, n := range slices.Collect(maps.Keys(left)) {
+			for i := range times {
+				left[n+(i+1)*(q.n+1)] = true
 			}
 		}
 		for _, s := range res.placement {
