@@ -30,7 +30,7 @@ func (r *Replica) tidy() {
 				r.openWaits()
 			}
 		}
-		if r.Own.Stage != flight.Asked && r.task == nil && !r.settling.at.IsZero() {
+		if r.Own.Stage != flight.Asked && r.task == nil && r.settling.at.After(r.env.Now()) { // once it is due, what holds it back says when it goes on
 			r.wake(r.settling.at)
 		}
 	}

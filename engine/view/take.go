@@ -3,7 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/skerry/skerry/engine"
@@ -139,17 +138,31 @@ func (v *View) AddOperation(o *engine.Operation) {
 }
 
 // movedUp has what an operation sets put right here where it was done in a later place than the one that counts now: what stands between
-// the two was set over.
+// the two was set over. What it had seen in the later place and has not in this one may lose its effect to it, and is put right as well.
 func movedUp(v *View, o *engine.Operation) {
 	if o.Copy || v.Me.Settled.Has(o.Line, o.Number) {
 		return
 	}
 	for _, c := range o.Copies {
-		over := func(p *engine.Operation) bool {
-			return p != o && v.settles(p) && engine.Compare(o, p) < 0 && engine.Compare(p, c) < 0
+		if !v.Me.Settled.Has(c.Line, c.Number) {
+			continue
+		}
+		missed := func(p *engine.Operation) bool {
+			return v.History.Contests() && c.Saw(p.Line, p.Number) && !o.Saw(p.Line, p.Number)
+		}
+		over := false
+		for _, p := range v.History.Ordered() {
+			if p == o || !v.settles(p) {
+				continue
+			}
+			if p.Edit != nil && missed(p) {
+				takeBack(v, p)
+				v.Changed()
+			}
+			over = over || engine.Compare(o, p) < 0 && engine.Compare(p, c) < 0
 		}
 		switch {
-		case !v.Me.Settled.Has(c.Line, c.Number) || !slices.ContainsFunc(v.History.Ordered(), over):
+		case !over:
 		case o.Edit != nil:
 			takeBack(v, c)
 			v.Changed()

@@ -150,7 +150,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	case refused && row.Type == engine.TypeDelete && (w.inTheWay(s, row) || w.settling && strings.HasSuffix(why, stillThere)):
 	case refused && !create:
 		return
-	case row.Kind == item && len(row.Sites) > 1 && create && refused && !w.knobs.rejects && !w.knobs.backups:
+	case row.Kind == item && len(row.Sites) > 1 && create && refused && !strings.Contains(why, rival) && !w.knobs.rejects && !w.knobs.backups:
 		w.Problem("%s: what is to lie in a container was refused, and waits for a person: %s: %s", s.Name, row.ID, why)
 		return
 	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's, and goes with what lies in it

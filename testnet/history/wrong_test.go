@@ -151,6 +151,13 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 			"1-3,5-8,10-37,39,41-43,46-52,58-61,63-64,66-83,85-97,100-106,108-136,138-141,143-146,148-169"},
 		"what brings an element back found nothing in it, since a checkpoint stood for who had taken it away": {951226008, 0, 0,
 			"1-3,6-13,15-30,32-33,36-40,42-43,45-46,48,51-71,73-79,83-84,87-101,103-106,108-117,119,125-131,136-138,141-160"},
+		"a site that was added after another one had left was compared with it for ever": {22720, 0, 0,
+			"1-6,9-10,12-50,53-55,60-82,85,87-90,94,96,100-132,135-137,139-160"},
+		"what an operation had taken the effect of, in a place that it got later, was not put right": {951254022, 0, 0,
+			"1-3,5-6,9-10,14-15,17-18,21-22,24-26,29,36,39,41-48,51-53,57-61,63-65,68,70-81,83-84,87-136,138-139,141-143,146-152,155-159"},
+		"a request without an answer was looked at again and again while nobody was met": {951287395, 0, 0, ""},
+		"a person was asked which of two has a name in a container, and nobody decided": {951284522, 0, 0,
+			"1-3,5,7-10,12,16-17,20-25,27-28,30-38,41,46-47,50-52,56-57,60-64,68-71,73-79,81,85,87-106,110-113,116,118-120,122-147"},
 		"what lay in a container was deleted as a namesake of that was given up": {94506536, 0, 0,
 			"1-8,10-12,14-17,19-21,23-36,38-40,42,45-48,51-60,62-64,68,71,75-78,80,82-84,86-87,89-93,96-101,104-106,108-117," +
 				"119-122,124,126-131,133,135-136,138-141,143-155,158-165"},
