@@ -81,7 +81,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 		}
 		last := lastWords(v, s)
 		switch {
-		case last != engine.Fingerprint{} && v.cameAfter(s):
+		case last != engine.Fingerprint{} && cameAfter(v, s):
 		case last != engine.Fingerprint{}:
 			if apart == nil {
 				apart = map[engine.SiteID]engine.Fingerprint{}
@@ -96,7 +96,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 }
 
 // cameAfter reports whether this site was added, for the first time, after another one had left, and had said so: that one hears of it no more.
-func (v *View) cameAfter(s engine.SiteID) bool {
+func cameAfter(v *View, s engine.SiteID) bool {
 	p, last := v.Placement(), v.newestOf(s)
 	by := p.Added[v.Self]
 	return by != nil && p.Removed[v.Self] == nil && v.Part(v.Self) != PartFormer && last.Left != nil && !by.In(last.Settled)
