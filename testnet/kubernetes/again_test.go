@@ -15,12 +15,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/testnet/env"
 )
 
 // To start two clusters costs more than most tests do with them. So they go from test to test: the agents are new ones, and what etcd holds is
-// put back to what it held when the clusters were new. A cluster that a test has taught a kind is not used again, nor is any after a failure.
+// put back to what it held when the clusters were new. A cluster that a test has taught a kind is not used again, nor is one whose controllers do not
+// come to rest, nor is any after a failure.
 
 // pair are two clusters with the hosts that they run on.
 type pair struct {
@@ -105,11 +107,14 @@ func used(t *testing.T, controllers bool, setup env.Setup) *pair {
 	resting.pairs[controllers] = all[:len(all)-1]
 	resting.Unlock()
 	for _, s := range p.Sites() {
-		taught, err := p.putBack(t.Context(), s)
+		spent, err := p.putBack(t.Context(), s)
+		if spent != "" {
+			t.Logf("the clusters of another test are not used again: %s: %s", s.Name(), spent)
+		}
 		if err == nil {
 			err = os.RemoveAll(filepath.Join(s.Config().Dir, ".kube")) // what kubectl remembers of both
 		}
-		if err != nil || taught {
+		if err != nil || spent != "" {
 			if err = errors.Join(err, p.end()); err != nil {
 				t.Fatal(err)
 			}
@@ -143,19 +148,22 @@ func endAll() error {
 	return errors.Join(errs...)
 }
 
+// restsWithin is how long controllers may go on with what a test has left before their cluster is not used again.
+const restsWithin = 30 * time.Second
+
 const (
 	definitions = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 	pods        = "/registry/pods/"
 )
 
-// putBack brings what etcd holds at a site to what it held at the beginning. Taught: the test had the cluster know a kind more, which it does not
-// forget at once. Controllers may make something anew meanwhile, so it looks until nothing is to be done.
-func (p *pair) putBack(ctx context.Context, s *env.Site) (taught bool, err error) {
+// putBack brings what etcd holds at a site to what it held at the beginning. Spent says why the cluster cannot be used again: the test had it know a
+// kind more, which it does not forget at once. Controllers may make something anew meanwhile, so it looks until nothing is to be done, for restsWithin.
+func (p *pair) putBack(ctx context.Context, s *env.Site) (spent string, err error) {
 	begin := p.begin[s.Name()]
-	for {
+	for until := time.Now().Add(restsWithin); ; {
 		now, err := held(ctx, s)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		var keys []string
 		for key, value := range now {
@@ -168,11 +176,13 @@ func (p *pair) putBack(ctx context.Context, s *env.Site) (taught bool, err error
 				keys = append(keys, key)
 			}
 		}
-		if len(keys) == 0 {
-			return false, nil
-		}
-		if slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, definitions) }) {
-			return true, nil
+		switch {
+		case len(keys) == 0:
+			return "", nil
+		case slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, definitions) }):
+			return "it was taught a kind", nil
+		case time.Now().After(until):
+			return fmt.Sprintf("its controllers go on making %q", keys[:min(len(keys), 5)]), nil
 		}
 		slices.SortFunc(keys, func(a, b string) int { // pods last: who has made them makes others
 			switch one, other := strings.HasPrefix(a, pods), strings.HasPrefix(b, pods); {
@@ -191,7 +201,7 @@ func (p *pair) putBack(ctx context.Context, s *env.Site) (taught bool, err error
 				err = etcd(ctx, s, "deleterange", map[string]any{"key": []byte(key)}, nil)
 			}
 			if err != nil {
-				return false, err
+				return "", err
 			}
 		}
 	}
