@@ -11,6 +11,7 @@ import (
 
 // TestAdoption: what clusters had before agents came is left alone, until somebody makes a resource of it.
 func TestAdoption(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	made := func(s *site, name, value string) {

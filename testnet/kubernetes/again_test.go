@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +20,8 @@ import (
 )
 
 // To start two clusters costs more than most tests do with them. So they go from test to test: the agents are new ones, and what etcd holds is
-// put back to what it held when the clusters were new. A cluster that a test has taught a kind is not used again, nor is one whose controllers do not
-// come to rest, nor is any after a failure.
+// put back to what it held when the clusters were new. What kubectl remembers of their kinds stays right: a cluster that a test has taught a kind is not
+// used again, nor is one whose controllers do not come to rest, nor is any after a failure.
 
 // pair are two clusters with the hosts that they run on.
 type pair struct {
@@ -110,9 +109,6 @@ func used(t *testing.T, controllers bool, setup env.Setup) *pair {
 		spent, err := p.putBack(t.Context(), s)
 		if spent != "" {
 			t.Logf("the clusters of another test are not used again: %s: %s", s.Name(), spent)
-		}
-		if err == nil {
-			err = os.RemoveAll(filepath.Join(s.Config().Dir, ".kube")) // what kubectl remembers of both
 		}
 		if err != nil || spent != "" {
 			if err = errors.Join(err, p.end()); err != nil {

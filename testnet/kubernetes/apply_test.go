@@ -24,6 +24,7 @@ func configMap(name, key, value string) string {
 
 // TestApply: apply makes what is not there and changes what is, by the client and by the server; replace keeps its precondition.
 func TestApply(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	for _, way := range [][]string{{"apply"}, {"apply", "--server-side"}} {
@@ -91,6 +92,7 @@ func TestApply(t *testing.T) {
 
 // TestCustomResources: the cluster tells its kinds, those that somebody has defined among them.
 func TestCustomResources(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	for _, s := range all {
 		if out, err := s.run("direct.yaml", widgets, s.kubectl, "create", "-f", "-"); err != nil {

@@ -12,6 +12,7 @@ const annotated = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"ann
 
 // TestCarriers: a scope comes with kubectl's own flag, and with an annotation of the object itself.
 func TestCarriers(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	one, two := all[0], all[1]
 	shows := func(name, jsonpath, want string) {

@@ -31,6 +31,7 @@ func rendered(t *testing.T, namespace, example, more string) (string, error) {
 // TestChart: a cluster takes what Helm renders, makes a pod of it with the configuration that the values say, and lets the account of that pod do for
 // other sites what the values' rules say and nothing else.
 func TestChart(t *testing.T) {
+	t.Parallel()
 	e, all := openWith(t, true, func(*env.Site) {}, "site1", "site2")
 	one, two := all[0], all[1]
 	apply := func(namespace, objects string) string {

@@ -5,7 +5,6 @@ package kubernetes
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -47,18 +46,26 @@ type site struct {
 	*testing.T
 	*env.Site
 	kubectl string
+	// past reaches the site's own cluster, and resources are what that has told to serve.
+	past      *http.Transport
+	resources []resource
 }
 
 // sites makes an environment of one cluster a site.
 func sites(t *testing.T, names ...string) (*env.Env, []*site) {
 	t.Helper()
-	return open(t, false, names...)
+	return openWith(t, false, func(*env.Site) {}, names...)
 }
 
 // working makes one in which controllers make pods of deployments, and pods run.
 func working(t *testing.T, names ...string) (*env.Env, []*site) {
 	t.Helper()
-	e, all := open(t, true, names...)
+	return workingWith(t, func(*env.Site) {}, names...)
+}
+
+func workingWith(t *testing.T, configure func(*env.Site), names ...string) (*env.Env, []*site) {
+	t.Helper()
+	e, all := openWith(t, true, configure, names...)
 	for _, s := range all {
 		nodes := &cluster.Nodes{Cluster: clusterIn(s.Config().Dir, true), Base: s.HTTP().Transport.(*http.Transport), Log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithCancel(context.Background())
@@ -86,10 +93,8 @@ func certified(t *testing.T) (*env.Env, []*site) {
 	}, "site1", "site2")
 }
 
-func open(t *testing.T, controllers bool, names ...string) (*env.Env, []*site) {
-	t.Helper()
-	return openWith(t, controllers, func(*env.Site) {}, names...)
-}
+// looking has agents look more often: an object that is not found for 240 times that long, a minute at most, is gone.
+func looking(s *env.Site) { s.Config().Extra += "looks: {after: 50ms}\n" }
 
 func openWith(t *testing.T, controllers bool, configure func(*env.Site), names ...string) (*env.Env, []*site) {
 	t.Helper()
@@ -102,7 +107,12 @@ func openWith(t *testing.T, controllers bool, configure func(*env.Site), names .
 	}})
 	var all []*site
 	for _, name := range names {
-		s := &site{t, e.Site(name), filepath.Join(programs, "kubectl")}
+		s := &site{T: t, Site: e.Site(name), kubectl: filepath.Join(programs, "kubectl")}
+		var err error
+		if s.past, err = clusterIn(s.Config().Dir, controllers).Transport(s.HTTP().Transport.(*http.Transport)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.past.CloseIdleConnections)
 		all = append(all, s)
 		s.write("agent.yaml.kube", s.skerry("kubeconfig", "--from", s.file("direct.yaml"), "--listener-ca", s.file("server.pem")))
 	}
@@ -176,21 +186,4 @@ func (s *site) warned(args ...string) string {
 func (s *site) direct(args ...string) (string, error) {
 	s.Helper()
 	return s.run("direct.yaml", "", append([]string{s.kubectl}, args...)...)
-}
-
-// object returns what the site's own cluster has; nil where it has nothing of the name.
-func (s *site) object(args ...string) map[string]any {
-	s.Helper()
-	out, err := s.direct(append(append([]string{"get"}, args...), "-o", "json")...)
-	if err != nil && strings.Contains(err.Error(), "NotFound") {
-		return nil
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
-	var o map[string]any
-	if err := json.Unmarshal([]byte(out), &o); err != nil {
-		s.Fatal(err)
-	}
-	return o
 }

@@ -14,7 +14,7 @@ import (
 // TestConformance: two clients at both sides of a cut change namespaces and deployments with pairs of operations, server-side apply and a strategic
 // merge among them. Direct clients are shown the same in the end, lists in order. make conformance does so with all kinds and all pairs.
 func TestConformance(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel()
 	a := conform.Kubernetes
 	a.Bodies = maps.Clone(a.Bodies)
 	const namespaces, deployments = cluster.Service + "/namespaces", cluster.Service + "/deployments.apps"

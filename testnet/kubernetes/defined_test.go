@@ -8,6 +8,7 @@ import (
 
 // TestDefinedLater: custom resources that are defined while the agents run are kinds like any other, and so is their definition.
 func TestDefinedLater(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	if out, err := site1.try(both, widgets, "create", "-f", "-"); err != nil {

@@ -12,6 +12,7 @@ import (
 
 // TestDivided: a deployment that is spread over two sites is one. Controllers make its pods at both, and a cut leaves it readable.
 func TestDivided(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	pods := func(s *site, want int) {
@@ -122,6 +123,7 @@ func TestDivided(t *testing.T) {
 
 // TestCrossNamespaceThroughACut: each side goes on in a namespace that is spread over both, and a name that both gave is told.
 func TestCrossNamespaceThroughACut(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	site1.kube(spread, "create", "namespace", "foo")

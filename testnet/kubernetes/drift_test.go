@@ -83,6 +83,7 @@ spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}
 
 // TestNoFalseDrift: what two clusters make of the same object by themselves, with all that their controllers do, is no drift.
 func TestNoFalseDrift(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	for _, way := range [][]string{{"create"}, {"apply"}, {"apply", "--server-side", "--force-conflicts"}, {"replace"}} {
 		manifest := everything

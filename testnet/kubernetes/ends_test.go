@@ -12,8 +12,8 @@ import (
 // TestWhatEndsIsToldAtOnce: a pod that was evicted through the agent is missing there, and is not called the same; it is not made again by
 // itself. A job that has ended and is gone by its time to live is deleted at both sites.
 func TestWhatEndsIsToldAtOnce(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	e, all := working(t, "site1", "site2")
+	t.Parallel()
+	e, all := workingWith(t, looking, "site1", "site2")
 	one, two := all[0], all[1]
 	if out, err := one.try(both, `{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"evicted"},"spec":{"containers":[{"name":"c","image":"registry.example/c"}]}},

@@ -16,6 +16,7 @@ import (
 // TestCertificates: a client that shows a certificate, or a token of the agent's own, is who it is for the cluster behind the agent too. Site2
 // takes site1's word for it, and site1 nobody's.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	e, all := certified(t)
 	for _, s := range all {
 		for _, user := range []string{cluster.Anna, cluster.Carol} {

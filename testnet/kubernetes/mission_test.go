@@ -82,6 +82,7 @@ func apart(t *testing.T, e *env.Env, all []*site) {
 
 // TestDeploymentThroughACut: what kubectl sends is kept equal, whatever it is, and two sides of a cut are made one.
 func TestDeploymentThroughACut(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	deployment := []string{"deployment", "web"}

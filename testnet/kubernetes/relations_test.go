@@ -16,6 +16,7 @@ const consumer = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name"
 
 // TestRelations: a deployment is made where what it relies on is, keeps that from being deleted, and is shown with its pods.
 func TestRelations(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 
@@ -72,6 +73,7 @@ func TestRelations(t *testing.T) {
 // TestNamespaceThatHolds: a namespace that holds what is not at all of its own sites is kept, unless its deletion is forced: then that goes with it.
 // What is at the same sites goes along (TestWordsOfTheCluster).
 func TestNamespaceThatHolds(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	all[0].kube(both, "create", "namespace", "foo")
 	all[0].kube(both, "create", "configmap", "c", "-n", "foo", "--from-literal=a=b")

@@ -126,6 +126,7 @@ func alike(t *testing.T, e *env.Env, list []tenant, kinds string) (same map[stri
 // TestHelm: a chart, as "helm create" makes it, is installed at two sites at once by somebody who may work in one namespace. It is upgraded
 // at each, on both sides of a cut too, rolled back and uninstalled; releases and objects stay the same.
 func TestHelm(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	list := tenants(t, e, all)
 	one, two := list[0], list[1]

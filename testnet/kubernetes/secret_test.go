@@ -16,6 +16,7 @@ import (
 // TestSecrets: what a secret holds is in no file of an agent, in clear or in base64, while it is made, changed and read, and afterwards. The
 // test finds it in what etcd has, so that it knows how to look.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	one, two := all[0], all[1]
 	const password, other = "correct-horse-battery-staple", "another-horse-another-staple"

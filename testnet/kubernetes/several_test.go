@@ -36,6 +36,7 @@ func ends(cells []string, last ...string) bool {
 
 // TestListsOfSeveralSites: one list of several sites tells where each object is.
 func TestListsOfSeveralSites(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	for scope, name := range map[string]string{both: "everywhere", "site1": "one", "site2": "two"} {
@@ -173,6 +174,7 @@ func informer(t *testing.T) string {
 
 // TestWatchOfSeveralSites: clients follow two sites in one stream, through a cut, and neither lose nor make up anything.
 func TestWatchOfSeveralSites(t *testing.T) {
+	t.Parallel()
 	controller := informer(t)
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
@@ -246,6 +248,7 @@ func TestWatchOfSeveralSites(t *testing.T) {
 
 // TestConditionsOfSeveralSites: what was read of several sites is changed on the condition that it is as it was there.
 func TestConditionsOfSeveralSites(t *testing.T) {
+	t.Parallel()
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	if out, err := site1.try(both, configMap("c", "a", "1"), "create", "-f", "-"); err != nil {

@@ -33,6 +33,7 @@ func TestTables(t *testing.T) {
 		}
 		for version, kubectl := range versions {
 			t.Run(strings.TrimSuffix(filepath.Base(script), ".txt")+version, func(t *testing.T) {
+				t.Parallel()
 				table{text: string(text), file: script, kubectl: kubectl}.run(t)
 			})
 		}
@@ -99,7 +100,11 @@ func (tb table) run(t *testing.T) {
 func (tb table) shows(s *site, command string) (out string, reads bool) {
 	config, scope := "agent.yaml.kube", ""
 	if kinds, ok := strings.CutPrefix(command, "has "); ok {
-		command = "alone kubectl get " + kinds + ` -o jsonpath='{range .items[*]}{.metadata.namespace}/{.metadata.name} {end}'`
+		list, _ := s.object(strings.Fields(kinds)...)["items"].([]any)
+		for _, o := range list {
+			out += fmt.Sprintf("%v/%v ", at(o, "metadata", "namespace"), at(o, "metadata", "name"))
+		}
+		return out, true
 	}
 	if rest, ok := strings.CutPrefix(command, "alone "); ok {
 		config, command = "direct.yaml", rest

@@ -38,7 +38,7 @@ func (s *site) conflicts() (list []conflict) {
 // TestNamespaceDeletedDuringACut: one side of a cut deletes two namespaces, in which the other makes something meanwhile. Where that is, both are kept
 // until a person says what is to be: one goes with all of it, the other stays there.
 func TestNamespaceDeletedDuringACut(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	one, two := all[0], all[1]
 	for _, ns := range []string{"goes", "stays"} {
@@ -87,8 +87,8 @@ func TestNamespaceDeletedDuringACut(t *testing.T) {
 
 // TestDeletedByOthers: what somebody deletes at one site past its agent, while a change waits for that site, is made again as it is to be.
 func TestDeletedByOthers(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	e, all := sites(t, "site1", "site2")
+	t.Parallel()
+	e, all := openWith(t, false, looking, "site1", "site2")
 	one, two := all[0], all[1]
 	one.kube(both, "create", "configmap", "gone", "--from-literal=a=b")
 	has(e, two, "the config map", nil, "configmap", "gone")

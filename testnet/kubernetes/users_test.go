@@ -15,6 +15,7 @@ import (
 // TestWithTheRightsOfUsers: site2 does what site1 asks for with the rights that its own cluster gives to who asked there, by name or group:
 // its agent, who may do everything, impersonates her.
 func TestWithTheRightsOfUsers(t *testing.T) {
+	t.Parallel()
 	e, all := openWith(t, false, func(s *env.Site) {
 		if s.Name() == "site2" {
 			s.Config().Extra += "accept: [{from: site1, as: user}]\n"

@@ -35,6 +35,7 @@ func (s *site) wants(scope, input string, want string, args ...string) {
 
 // TestWordsOfTheCluster: what happens with a scope is told as without one.
 func TestWordsOfTheCluster(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	one, two := all[0], all[1]
 
@@ -129,6 +130,7 @@ users: [{name: u, user: {token: %s}}], contexts: [{name: c, context: {cluster: c
 
 // TestWhatClustersAssign: ports, tokens and addresses are each cluster's own, and no drift; the order of init containers is one.
 func TestWhatClustersAssign(t *testing.T) {
+	t.Parallel()
 	e, all := working(t, "site1", "site2")
 	one, two := all[0], all[1]
 	const manifest = `{"apiVersion":"v1","kind":"List","items":[
