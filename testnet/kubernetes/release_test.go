@@ -24,7 +24,7 @@ const tenancy = `{"apiVersion":"v1","kind":"List","items":[
 "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"tenants"}]},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"tenant"},"rules":[
 {"apiGroups":["","apps","batch","networking.k8s.io","autoscaling"],"verbs":["*"],
-"resources":["pods","services","serviceaccounts","secrets","configmaps","persistentvolumeclaims","deployments","replicasets","statefulsets","jobs","ingresses","horizontalpodautoscalers"]}]}]}`
+"resources":["pods","services","serviceaccounts","secrets","configmaps","persistentvolumeclaims","deployments","deployments/scale","replicasets","statefulsets","jobs","ingresses","horizontalpodautoscalers"]}]}]}`
 
 // tenant is a site as one of the tenants sees it.
 type tenant struct{ *site }
@@ -36,15 +36,21 @@ func tenants(t *testing.T, e *env.Env, all []*site) (list []tenant) {
 		t.Fatal(out, err)
 	}
 	for _, s := range all {
-		s.write("dora.yaml", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://%s", certificate-authority: %q}}],
-users: [{name: u, user: {token: %s}}], contexts: [{name: c, context: {cluster: c, user: u, namespace: shop}}]}`, s.Config().Services[0].Listen, s.file("server.pem"), cluster.DoraToken))
-		e.Eventually(t, within, "the cluster of "+s.Name()+" lets her", func() error {
-			_, err := s.direct("--token", cluster.DoraToken, "get", "secrets", "-n", "shop")
-			return err
-		})
-		list = append(list, tenant{s})
+		list = append(list, s.tenant(e))
 	}
 	return list
+}
+
+// tenant is the site as one of the tenants sees it, once its cluster lets her in.
+func (s *site) tenant(e *env.Env) tenant {
+	s.Helper()
+	s.write("dora.yaml", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://%s", certificate-authority: %q}}],
+users: [{name: u, user: {token: %s}}], contexts: [{name: c, context: {cluster: c, user: u, namespace: shop}}]}`, s.Config().Services[0].Listen, s.file("server.pem"), cluster.DoraToken))
+	e.Eventually(s.T, within, "the cluster of "+s.Name()+" lets her", func() error {
+		_, err := s.direct("--token", cluster.DoraToken, "get", "secrets", "-n", "shop")
+		return err
+	})
+	return tenant{s}
 }
 
 // runs runs a program through the agent with a scope, empty for none, and returns what it prints.
