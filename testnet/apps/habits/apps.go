@@ -59,4 +59,7 @@ var All = []Known{
 	{Name: "late", Service: "boats", About: "A creation is answered with 202, and what it makes is found up to two seconds later, by whatever request: 404 until then.",
 		Habits: Habits{Collection: "boats", Item: "boat", Late: 2 * time.Second},
 		Bodies: map[string]string{"boats/boat": `{"name":"x","port":7,"crew":["a","b","c"]}`}},
+	{Name: "lingering", Service: "boats", About: "A deletion is answered with 202, and what it is for is there for up to two seconds more, with the status DELETING: it takes no change then (409).",
+		Habits: Habits{Collection: "boats", Item: "boat", Lingers: 2 * time.Second},
+		Bodies: map[string]string{"boats/boat": `{"name":"x","port":7,"crew":["a","b","c"]}`}},
 }

@@ -43,6 +43,8 @@ type Habits struct {
 	Actions bool
 	// Late is how long what is new is not shown at the most, nor found by any request: a create is answered 202 then.
 	Late time.Duration
+	// Lingers is how long what is deleted is still there at the most, DELETING, and takes no change (409): a delete is answered 202 then.
+	Lingers time.Duration
 	// Counts takes POST …/incr, which adds one to count, and POST …/roll, which does so to rolls, which clients cannot set.
 	Counts bool
 	// Within is the name of the collection whose items hold this one; empty: none does.
@@ -73,6 +75,7 @@ type item struct {
 	reads    int
 	revision int
 	shown    time.Time // from when on there is anything to see
+	goes     time.Time // when it is gone; zero: it stays
 }
 
 // New returns an empty instance.
@@ -172,6 +175,10 @@ func (x *exchange) all() {
 // found is the item of a key, nil where there is none or none is shown yet.
 func (a *App) found(key string) *item {
 	i := a.items[key]
+	if i != nil && !i.goes.IsZero() && !time.Now().Before(i.goes) {
+		a.remove(key)
+		return nil
+	}
 	if i == nil || time.Now().Before(i.shown) {
 		return nil
 	}
@@ -180,7 +187,7 @@ func (a *App) found(key string) *item {
 
 // ids are those of the items of the collection, in the order in which they were made.
 func (x *exchange) ids() (ids []string) {
-	for _, id := range x.app.order {
+	for _, id := range slices.Clone(x.app.order) {
 		if i := x.app.found(id); i != nil && i.within == x.within+"/"+x.collection {
 			ids = append(ids, id)
 		}
@@ -446,6 +453,15 @@ func (x *exchange) one(id string) {
 		return
 	case x.r.Header.Get("If-Match") != "" && x.r.Header.Get("If-Match") != fmt.Sprintf(`"%d"`, i.revision):
 		x.refuse(412, "it has changed")
+		return
+	case x.r.Method == http.MethodDelete && x.app.Lingers > 0:
+		if i.goes.IsZero() {
+			i.goes, i.fields["status"] = time.Now().Add(x.app.Lingers/8+rand.N(x.app.Lingers*7/8)), "DELETING"
+		}
+		x.w.WriteHeader(202)
+		return
+	case !i.goes.IsZero():
+		x.refuse(409, "it is being deleted")
 		return
 	case x.r.Method == http.MethodDelete:
 		x.app.remove(x.key(id))
