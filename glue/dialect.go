@@ -25,6 +25,10 @@ type Dialect interface {
 	Leaves(k *engine.Kind, body []byte) string
 	// Own reports whether a JSON patch sets only what is the application's own at one site: no other is to get it.
 	Own(k *engine.Kind, patch []byte) bool
+	// Naming returns the body of a create in JSON, of which no more than the name need be right.
+	Naming(header http.Header, body []byte) []byte
+	// Former is the name of the object that one of this name comes after, in a series of which each holds a later state; empty for none.
+	Former(name string) string
 	// Forces reports whether a DELETE says that what is in its way does not count.
 	Forces(header http.Header, body []byte) bool
 	// Rehearsal returns the query under which the application tells what a request, that makes or replaces an object, would make of

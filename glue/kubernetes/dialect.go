@@ -1,11 +1,13 @@
 package kubernetes
 
 import (
+	"bytes"
 	"encoding/json"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -63,6 +65,34 @@ func (Dialect) Own(k *engine.Kind, patch []byte) bool {
 		}
 	}
 	return len(steps) > 0
+}
+
+// Naming reads the name of an object in protobuf.
+func (Dialect) Naming(header http.Header, body []byte) []byte {
+	if !isProtobuf(header) {
+		return body
+	}
+	rest, _ := bytes.CutPrefix(body, []byte(magic))
+	name, _ := nested(rest, unknownRaw, objectMeta, metaName)
+	named, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": string(name)}})
+	if err != nil {
+		return nil
+	}
+	return named
+}
+
+// Former counts back the revisions of a release of Helm, which keeps an object of each.
+func (Dialect) Former(name string) string {
+	const revision = ".v"
+	i := strings.LastIndex(name, revision)
+	if i < 0 || !strings.HasPrefix(name[strings.LastIndex(name, "/")+1:], "sh.helm.release.v1.") {
+		return ""
+	}
+	n, err := strconv.Atoi(name[i+len(revision):])
+	if err != nil || n < 2 {
+		return ""
+	}
+	return name[:i] + revision + strconv.Itoa(n-1)
 }
 
 // Forces reports whether there is no time of grace, as kubectl delete --force says.

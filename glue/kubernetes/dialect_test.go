@@ -103,6 +103,39 @@ func TestForces(t *testing.T) {
 	}
 }
 
+func TestNaming(t *testing.T) {
+	protobuf := http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}}
+	for _, c := range []struct {
+		header     http.Header
+		body, want string
+	}{
+		{nil, `{"metadata":{"name":"web"}}`, `{"metadata":{"name":"web"}}`},
+		{protobuf, "k8s\x00\x0a\x00\x12\x07\x0a\x05\x0a\x03web", `{"metadata":{"name":"web"}}`},
+		{protobuf, "k8s\x00\x0a\x00\x12\x09\x0a\x05\x0a", `{"metadata":{"name":""}}`},
+		{protobuf, "", `{"metadata":{"name":""}}`},
+	} {
+		if got := (Dialect{}).Naming(c.header, []byte(c.body)); string(got) != c.want {
+			t.Errorf("%q: %s, want %s", c.body, got, c.want)
+		}
+	}
+}
+
+func TestFormer(t *testing.T) {
+	for name, want := range map[string]string{
+		"shop/sh.helm.release.v1.web.v10":     "shop/sh.helm.release.v1.web.v9",
+		"shop/sh.helm.release.v1.web.v2.v2":   "shop/sh.helm.release.v1.web.v2.v1",
+		"shop/sh.helm.release.v1.web.v1":      "",
+		"shop/sh.helm.release.v1.web":         "",
+		"sh.helm.release.v1.shop.v2/web":      "",
+		"shop/web.v2":                         "",
+		"sh.helm.release.v1.shop.v2/other.v3": "",
+	} {
+		if got := (Dialect{}).Former(name); got != want {
+			t.Errorf("%s comes after %q, want %q", name, got, want)
+		}
+	}
+}
+
 func FuzzProtobuf(f *testing.F) {
 	f.Add([]byte("k8s\x00\x0a\x00\x12\x07\x08\x01\x2a\x03All"))
 	f.Add([]byte("k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))

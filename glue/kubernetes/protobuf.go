@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Of Kubernetes' protobuf only the options of a delete are read here, and the resourceVersion of an object: for everything else the API
+// Of Kubernetes' protobuf only the options of a delete are read here, and the name and the resourceVersion of an object: for everything else the API
 // server is asked (Dialect.Rehearsal).
 const (
 	magic                = "k8s\x00"
@@ -16,6 +16,7 @@ const (
 	optionsPolicy        = 4 // DeleteOptions.propagationPolicy
 	optionsDryRun        = 5 // DeleteOptions.dryRun
 	objectMeta           = 1 // metadata of every object
+	metaName             = 1 // ObjectMeta.name
 	metaVersion          = 6 // ObjectMeta.resourceVersion
 )
 

@@ -203,7 +203,13 @@ func TestHelm(t *testing.T) {
 	converged(t, e, all)
 	revisions("1 superseded", "2 superseded", "3 superseded", "4 deployed")
 
-	two.helm(both, "uninstall", "web")
+	// Who forgets the scope is told that the revision is at one site.
+	if out := one.runs("", "", "sh", "-c", `"$@" 2>&1`, "sh", filepath.Join(helm, "helm"), "upgrade", "web", chart, "--reuse-values"); !strings.Contains(out, "made at site1 alone") ||
+		!strings.Contains(out, "{cluster: site1 & site2}") {
+		t.Errorf("an upgrade without a scope says %s", out)
+	}
+
+	one.helm(both, "uninstall", "web")
 	e.Eventually(t, within, "nothing of it is left", func() error {
 		for _, n := range list {
 			for name := range n.holds(kinds) {

@@ -16,7 +16,8 @@ import (
 const soonAfter = 10 * time.Minute
 
 // madeAgain warns of a create without a scope under a name that was deleted at several sites a moment ago: clients replace what they cannot change
-// by deleting and creating it (kubectl replace --force), and it is at this site alone then. It gives the scope that makes it where it was.
+// by deleting and creating it (kubectl replace --force), and it is at this site alone then. Likewise of one that comes after another that several sites
+// have, such as what Helm keeps of a release when that is upgraded. It gives the scope that makes it where the other is, or was.
 func (h *Handler) madeAgain(q *request.Request) {
 	m := q.Match
 	if m.Below || m.Type != engine.TypeCreate && m.Type != engine.TypeReplace || q.Sites != nil || !m.Kind.Natural() || !h.Site.Replicates(m.Kind) {
@@ -29,11 +30,25 @@ func (h *Handler) madeAgain(q *request.Request) {
 			return
 		}
 		q.SetBody(body)
+		if h.Dialect != nil {
+			body = h.Dialect.Naming(q.Header, body)
+		}
 		name = tree.ChosenName(engine.Request{Kind: m.Kind, Type: m.Type, Within: m.Within, Body: body})
 	}
 	row, err := h.Site.Known(q.Context(), m.Kind, name)
+	what := "what had this name until a moment ago was deleted at all its sites; to have it there again, create it with the scope {"
 	if err != nil || len(row.Sites) < 2 || !row.State.Past() && !row.GoneAt(h.Membership.Self()) || time.Since(row.UpdatedAt) > soonAfter {
-		return
+		former := ""
+		if h.Dialect != nil {
+			former = h.Dialect.Former(name)
+		}
+		if former == "" {
+			return
+		}
+		if row, err = h.Site.Known(q.Context(), m.Kind, former); err != nil || len(row.Sites) < 2 || row.State.Past() {
+			return
+		}
+		what = former + ", which it comes after, is at several; to have it there too, ask with the scope {"
 	}
 	between := " & "
 	if row.Collaboration == engine.Cross {
@@ -41,6 +56,5 @@ func (h *Handler) madeAgain(q *request.Request) {
 	}
 	sites := strings.Split(h.Names(slices.Sorted(maps.Keys(row.Sites))), ", ")
 	slices.Sort(sites)
-	h.warns(q, "made at "+h.Name(h.Membership.Self())+" alone: what had this name until a moment ago was deleted at all its sites; to have it there again, create it with the scope {"+
-		string(h.Service)+": "+strings.Join(sites, between)+"}")
+	h.warns(q, "made at "+h.Name(h.Membership.Self())+" alone: "+what+string(h.Service)+": "+strings.Join(sites, between)+"}")
 }

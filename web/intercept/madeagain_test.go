@@ -8,7 +8,12 @@ import (
 	"github.com/skerry/skerry/engine"
 )
 
-// TestWhatIsMadeAgainHereAloneIsWarnedOf: kubectl replace --force deletes at all sites and creates at one.
+// release is what Helm makes of a revision.
+func release(revision string) string {
+	return `{"metadata":{"name":"sh.helm.release.v1.web.` + revision + `"}}`
+}
+
+// TestWhatIsMadeAgainHereAloneIsWarnedOf: kubectl replace --force deletes at all sites and creates at one. Helm makes an object of each revision.
 func TestWhatIsMadeAgainHereAloneIsWarnedOf(t *testing.T) {
 	for _, c := range []struct {
 		name, body, scope string
@@ -22,14 +27,24 @@ func TestWhatIsMadeAgainHereAloneIsWarnedOf(t *testing.T) {
 		{"another name", `{"metadata":{"name":"other"}}`, "", engine.Replication, engine.StateDeleted, time.Second, ""},
 		{"long ago", `{"metadata":{"name":"web"}}`, "", engine.Replication, engine.StateDeleted, time.Hour, ""},
 		{"with a scope", `{"metadata":{"name":"web"}}`, "paris", engine.Replication, engine.StateDeleted, time.Second, ""},
+		{"after another", release("v3"), "", engine.Replication, engine.StateConverged, time.Hour, "{images: nantes & paris}"},
+		{"after one that is gone", release("v3"), "", engine.Replication, engine.StateDeleted, time.Hour, ""},
+		{"not the next", release("v4"), "", engine.Replication, engine.StateConverged, time.Hour, ""},
+		{"after another, with a scope", release("v3"), "paris", engine.Replication, engine.StateConverged, time.Hour, ""},
+		{"in protobuf", "k8s\x00\x0a\x00\x12\x07\x0a\x05\x0a\x03web", "", engine.Replication, engine.StateDeleted, time.Second, "{images: nantes & paris}"},
 		{"no JSON", `?`, "", engine.Replication, engine.StateDeleted, time.Second, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newClusters(t)
 			s := m.sites[paris]
-			s.resources["web"] = engine.ResourceRow{Service: "images", Kind: "pod", ID: "web", Collaboration: c.collaboration, State: c.state, UpdatedAt: time.Now().Add(-c.ago),
-				Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {}, nantes: {}}}
+			for _, id := range []string{"web", "sh.helm.release.v1.web.v2"} {
+				s.resources[id] = engine.ResourceRow{Service: "images", Kind: "pod", ID: engine.ResourceID(id), Collaboration: c.collaboration, State: c.state, UpdatedAt: time.Now().Add(-c.ago),
+					Sites: map[engine.SiteID]engine.ReplicaStatus{paris: {}, nantes: {}}}
+			}
 			headers := []string{"Content-Type: application/json"}
+			if strings.HasPrefix(c.body, "k8s") {
+				headers[0] = "Content-Type: application/vnd.kubernetes.protobuf"
+			}
 			if c.scope != "" {
 				headers = append(headers, "Scope: "+c.scope)
 			}
