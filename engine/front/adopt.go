@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -30,16 +31,27 @@ type Adoption struct {
 // operation that this took, empty when it lives at all of the sites already. ErrNotFound: the application has no such object;
 // otherwise the error may be a *engine.Refusal.
 func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error) {
-	if q.Kind.Single != "" && slices.ContainsFunc(q.Sites, func(s engine.SiteID) bool { return s != f.self }) {
+	return f.adoption.adopt(ctx, adopting{AdoptRequest: q})
+}
+
+// adopting is what is to become a resource. Where its object was a part of a cross resource, share and whole tell what its share was of.
+type adopting struct {
+	engine.AdoptRequest
+	share *merge.Division
+	whole map[engine.Pointer]merge.Cell
+}
+
+func (d *Adoption) adopt(ctx context.Context, q adopting) (engine.ResourceID, engine.OperationID, error) {
+	if q.Kind.Single != "" && slices.ContainsFunc(q.Sites, func(s engine.SiteID) bool { return s != d.self }) {
 		return "", "", issue.Single(q.Kind)
 	}
-	row, err := f.Site.Lookup(ctx, q.Kind, string(q.ID))
+	row, err := d.Site.Lookup(ctx, q.Kind, string(q.ID))
 	var first engine.OperationID
 	if errors.Is(err, engine.ErrNotFound) {
-		if first, err = f.adoption.here(ctx, q); err != nil {
+		if first, err = d.here(ctx, q); err != nil {
 			return "", "", err
 		}
-		row, err = f.Site.Lookup(ctx, q.Kind, string(q.ID))
+		row, err = d.Site.Lookup(ctx, q.Kind, string(q.ID))
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("adopt %s: %w", q.ID, err)
@@ -49,7 +61,7 @@ func (f *Front) AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engin
 			return "", "", err
 		}
 	}
-	placed, err := f.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Add: q.Sites, User: q.User}})
+	placed, err := d.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Add: q.Sites, User: q.User}})
 	if err != nil {
 		return "", "", err
 	}
@@ -68,19 +80,22 @@ func (r Rejections) Reject(ctx context.Context, deletion engine.OperationID, by 
 	if err != nil {
 		return "", fmt.Errorf("reject deletion %s: %w", deletion, err)
 	}
-	k, local, sites := f.Site.Kind(row.Service, row.Kind), engine.LocalID(""), []engine.SiteID(nil)
-	err = f.Site.Look(ctx, row.Document, func(r *replica.Replica) { local, sites = r.Mine.Local, r.Placement().Sites })
-	if err != nil || k == nil || local == "" {
+	q := adopting{AdoptRequest: engine.AdoptRequest{Kind: f.Site.Kind(row.Service, row.Kind), User: by.User, Scope: row.Scope}}
+	err = f.Site.Look(ctx, row.Document, func(r *replica.Replica) {
+		now, shows := r.Placement(), r.Standing(r.Self).Shown()
+		q.ID, q.Sites, q.Parts = r.Mine.Local, now.Sites, now.Parts
+		q.share, q.whole = r.History.Division(shows), maps.Clone(r.History.Whole(shows).Cells)
+	})
+	if err != nil || q.Kind == nil || q.ID == "" {
 		return "", cmp.Or(err, error(engine.ErrSettled))
 	}
-	q := engine.AdoptRequest{Kind: k, ID: local, Sites: sites, User: by.User, Scope: row.Scope}
 	if _, err := f.adoption.create(ctx, q); err != nil {
 		return "", err
 	}
 	if _, err := f.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbReject, Operation: deletion, By: by}); err != nil {
 		return "", err
 	}
-	id, _, err := f.AdoptExisting(ctx, q)
+	id, _, err := f.adoption.adopt(ctx, q)
 	if err != nil {
 		return "", fmt.Errorf("the object stays, and is no resource of other sites yet: adopt it: %w", err)
 	}
@@ -94,7 +109,7 @@ func (f *Front) adopts(r engine.Request) bool {
 }
 
 // here makes a resource that lives at this site alone of an object that is not replicated.
-func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.OperationID, error) {
+func (d *Adoption) here(ctx context.Context, q adopting) (engine.OperationID, error) {
 	k := q.Kind
 	release, _ := d.turns.Try(turn{"adopt", k.Service, k.Name, string(q.ID)})
 	if release == nil {
@@ -120,10 +135,6 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 	o, err := d.create(ctx, q)
 	if err != nil {
 		return "", err
-	}
-	if q.Parts != nil && len(k.Content) > 0 { // no operation has brought it, and no site is added
-		return "", &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
-			"what lies beside %s %s would not come to the other parts; nothing has happened\nhelp: create it with a scope that spreads it", k.Name, q.ID)}
 	}
 	// It may have been made since: what has made it is still under way, or is known by now.
 	if is, err := d.isResource(ctx, k, q.ID); is || err != nil {
@@ -161,7 +172,7 @@ func (d *Adoption) here(ctx context.Context, q engine.AdoptRequest) (engine.Oper
 }
 
 // create is a create that makes another object like the one that is there.
-func (d *Adoption) create(ctx context.Context, q engine.AdoptRequest) (*engine.Operation, error) {
+func (d *Adoption) create(ctx context.Context, q adopting) (*engine.Operation, error) {
 	k := q.Kind
 	shown, err := d.shownTo(ctx, k, q.ID, q.Credentials)
 	switch {
@@ -180,6 +191,11 @@ func (d *Adoption) create(ctx context.Context, q engine.AdoptRequest) (*engine.O
 		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "adopt", Err: err,
 			Detail: fmt.Sprintf("the representation of %s %s is no JSON object, so that other sites cannot make it", k.Name, q.ID)}
 	}
+	if q.Parts != nil && len(k.Content) > 0 { // no operation has brought it, and no site is added
+		return nil, &engine.Refusal{Status: http.StatusUnprocessableEntity, Type: "scope-type", Detail: fmt.Sprintf(
+			"what lies beside %s %s would not come to the other parts; nothing has happened\nhelp: create it with a scope that spreads it", k.Name, q.ID)}
+	}
+	o.Body = q.share.Whole(o.Body, q.whole)
 	o.Edit, err = merge.EditOf(k, engine.TypeCreate, o.Body, merge.New(k, engine.About{}, d.self).Nothing(), nil)
 	if err == nil {
 		err = issue.TooLarge(o)

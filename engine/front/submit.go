@@ -211,8 +211,8 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 		}
 		return f.createInside(ctx, r, k)
 	case f.adopts(r):
-		_, err := f.adoption.here(ctx, engine.AdoptRequest{Kind: r.Kind, ID: f.Site.Here(ctx, r.Kind, r.Target), Sites: r.Placement, Parts: r.Parts, User: r.User,
-			Scope: r.Scope, Credentials: r.Credentials})
+		_, err := f.adoption.here(ctx, adopting{AdoptRequest: engine.AdoptRequest{Kind: r.Kind, ID: f.Site.Here(ctx, r.Kind, r.Target), Sites: r.Placement,
+			Parts: r.Parts, User: r.User, Scope: r.Scope, Credentials: r.Credentials}})
 		if err == nil {
 			row, err := f.Site.Lookup(ctx, r.Kind, r.Target)
 			if err != nil {

@@ -222,6 +222,22 @@ func (d *Division) Kept(root any, before Fold) any {
 	return root
 }
 
+// Whole makes a body that has what one part shows one that has what all show: of each divided field what Kept says, all holding what that was.
+// A field that no client has set goes, since it is each application's own.
+func (d *Division) Whole(body []byte, all map[engine.Pointer]Cell) []byte {
+	root, err := tree.ParseJSON(body)
+	if d == nil || err != nil {
+		return body
+	}
+	root = d.Kept(root, Fold{Exists: true, Cells: all})
+	for _, p := range d.kind.Divide {
+		if all[p].Value == nil {
+			tree.UnsetAt(root, p)
+		}
+	}
+	return tree.Compact(root)
+}
+
 // put writes the values that f has of the divided fields into a representation that has them.
 func (d *Division) put(f Fold, representation []byte) []byte {
 	root, err := tree.ParseJSON(representation)

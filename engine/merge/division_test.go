@@ -127,6 +127,27 @@ func TestWhatIsKeptOfAPart(t *testing.T) {
 	}
 }
 
+// TestTheWholeOfWhatAPartShows: a body of one part has the values of all, and nothing of a field that nobody has set.
+func TestTheWholeOfWhatAPartShows(t *testing.T) {
+	d := NewDivision(divided, crossAbout, "a") // its share of five is 3
+	for name, c := range map[string]struct {
+		cells map[Pointer]Cell
+		want  string
+	}{
+		"as it is":       {showing("5").Cells, `{"name":"n","spec":{"replicas":5}}`},
+		"nobody set it":  {nil, `{"name":"n","spec":{}}`},
+		"one more there": {showing("4").Cells, `{"name":"n","spec":{"replicas":5}}`}, // of four its share is 2
+	} {
+		if got := string(d.Whole([]byte(`{"name":"n","spec":{"replicas":3}}`), c.cells)); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	var none *Division
+	if got := string(none.Whole([]byte(`{"a":1}`), nil)); got != `{"a":1}` {
+		t.Errorf("of what is replicated: %s", got)
+	}
+}
+
 // TestNothingIsDivided where the resource is replicated, or the kind divides nothing.
 func TestNothingIsDivided(t *testing.T) {
 	o := &Operation{Type: engine.TypeReplace, Body: []byte(`{"spec":{"replicas":7}}`), Edit: set("/spec/replicas", "7")}

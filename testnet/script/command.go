@@ -132,7 +132,7 @@ func (w *world) at(ctx context.Context, s *site, text string) error {
 		return w.behind(ctx, s, rest)
 	case "attempts":
 		return w.attempts(ctx, s, rest)
-	case "pause", "resume", "keep", "place", "resolve", "remove", "confirm", "retry", "done", "drop":
+	case "pause", "resume", "keep", "place", "resolve", "remove", "confirm", "reject", "retry", "done", "drop":
 		return w.person(ctx, s, word, rest)
 	default:
 		r, err := w.parseRequest(word, rest)

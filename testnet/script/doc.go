@@ -43,6 +43,7 @@
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
 //	SITE: remove SITE               a person takes a site out of the mesh for good
 //	SITE: confirm                   a person confirms the deletions that the site holds
+//	SITE: reject                    a person has it keep the objects of the deletions that it holds
 //	SITE: accepts [RULE, RULE...]   its configuration says what other sites may do there, from its next start on: FROM OPERATION..., or
 //	                                FROM alone for all; without a rule it says nothing
 //	looks DURATION                  how soon sites look at what their applications show; comes before sites

@@ -39,6 +39,8 @@ func (w *world) person(ctx context.Context, s *site, word, rest string) error {
 			return err
 		})
 		return nil
+	case "reject":
+		return s.reject(ctx)
 	case "resolve":
 		return s.resolve(ctx, strings.Fields(rest))
 	case "place":
@@ -73,6 +75,24 @@ func (s *site) decide(f func() error) {
 			s.world.trace.add("person", "is told "+err.Error())
 		}
 	})
+}
+
+// reject has a site keep the objects of the deletions that it holds.
+func (s *site) reject(ctx context.Context) error {
+	held, _, err := s.Disk.Operations(ctx, engine.OperationFilter{State: engine.StateHeld, Site: s.ID, Limit: 100})
+	if err != nil || len(held) == 0 {
+		return fmt.Errorf("%s holds no deletion: %w", s.Name, err)
+	}
+	for _, o := range held {
+		s.decide(func() error {
+			id, err := s.Proc.Operator().Reject(ctx, o.ID, engine.Decider{User: person.User, Site: s.ID})
+			if err == nil {
+				s.world.trace.add("person", fmt.Sprintf("has %s again", id))
+			}
+			return err
+		})
+	}
+	return nil
 }
 
 // place adds sites to a resource and removes sites from it: "web + nantes - lille".
