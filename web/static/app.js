@@ -54,13 +54,6 @@
     setInterval(show, 1000);
   }
 
-  // On a small screen the menu is folded until it is wanted.
-  const menu = document.getElementById('menu');
-  const small = matchMedia('(max-width: 820px)');
-  const fold = () => { if (menu) menu.open = !small.matches; };
-  small.addEventListener('change', fold);
-  fold();
-
   // The words are those of the server's, in format.go.
   function ago(then) {
     const s = (Date.now() - then) / 1000;

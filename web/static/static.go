@@ -18,7 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-//go:embed app.css app.js compose.js keys.js lists.js palette.js icon.svg vendor
+//go:embed app.css app.js compose.js keys.js lists.js palette.js start.js icon.svg vendor
 var files embed.FS
 
 // assets are the files by name, each as it is served.
@@ -31,16 +31,25 @@ type asset struct {
 }
 
 func read() map[string]asset {
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	all := map[string]asset{}
-	for _, name := range []string{"app.css", "app.js", "compose.js", "keys.js", "lists.js", "palette.js", "icon.svg", "vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/LICENSE.htmx"} {
-		b, err := files.ReadFile(name)
-		if err != nil {
-			panic(fmt.Sprintf("read embedded file %s: %v", name, err)) // it was there when this was built
+	add := func(name string, parts ...string) {
+		var body []byte
+		for _, part := range parts {
+			b, err := files.ReadFile(part)
+			if err != nil {
+				panic(fmt.Sprintf("read embedded file %s: %v", part, err)) // it was there when this was built
+			}
+			body = append(append(body, b...), '\n')
 		}
-		sum := sha256.Sum256(b)
-		all[name] = asset{name, cmp.Or(types[path.Ext(name)], "text/plain; charset=utf-8"), hex.EncodeToString(sum[:12]), b}
+		types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+		sum := sha256.Sum256(body)
+		all[name] = asset{name, cmp.Or(types[path.Ext(name)], "text/plain; charset=utf-8"), hex.EncodeToString(sum[:12]), body}
 	}
+	for _, name := range []string{"app.css", "app.js", "compose.js", "keys.js", "lists.js", "palette.js", "start.js", "icon.svg", "vendor/LICENSE.htmx"} {
+		add(name, name)
+	}
+	// As one: htmx begins in a timer of its own, perhaps before another script is here.
+	add("vendor/htmx.js", "vendor/htmx.min.js", "vendor/hx-sse.min.js")
 	return all
 }
 
