@@ -23,6 +23,12 @@ func (c *checker) checkRequest(q *request) {
 		row, err := q.at.Disk.Recalled(q.operation)
 		switch {
 		case err != nil && q.at.forgotten[q.operation]:
+			if slices.ContainsFunc(c.w.sites, func(s *site) bool {
+				row, err := s.Disk.Recalled(q.operation)
+				return err == nil && refusedFirst(row)
+			}) {
+				return // and no more where it was asked for, whose disk was set back
+			}
 		case err != nil:
 			c.say("%s is not known where it was kept: %v", q, err)
 			return
@@ -60,8 +66,7 @@ func (c *checker) checkRequest(q *request) {
 		case engine.StateSuperseded:
 			superseded = true
 		case engine.StateRejected:
-			untold := refusedFirst(row) && q.at.forgotten[q.operation] // whom its client had asked knows of it no more
-			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !untold && !s.restored {
+			if !c.spoiled[row.Document] && !c.w.knobs.rejects && !heldBack(st.Error) && !s.restored {
 				c.say("%s: %s was refused: %s", s.Name, q, st.Error)
 			}
 		case engine.StatePending:

@@ -158,6 +158,8 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"a request without an answer was looked at again and again while nobody was met": {951287395, 0, 0, ""},
 		"a person was asked which of two has a name in a container, and nobody decided": {951284522, 0, 0,
 			"1-3,5,7-10,12,16-17,20-25,27-28,30-38,41,46-47,50-52,56-57,60-64,68-71,73-79,81,85,87-106,110-113,116,118-120,122-147"},
+		"a site was to know of what the first one to run it had refused": {95502147, 1, 0,
+			"3-4,6,8,11,13-14,17,19-23,25-27,29-45,47-48,50-52,54,56-62,64-77,79-83,85,87-114,117,119-123,126-142"},
 		"what lay in a container was deleted as a namesake of that was given up": {94506536, 0, 0,
 			"1-8,10-12,14-17,19-21,23-36,38-40,42,45-48,51-60,62-64,68,71,75-78,80,82-84,86-87,89-93,96-101,104-106,108-117," +
 				"119-122,124,126-131,133,135-136,138-141,143-155,158-165"},
