@@ -214,6 +214,8 @@ func (tb *tab) key(name string) {
 // TestFindAndDo finds a resource by name from any view, and does something with it, by keys alone.
 func TestFindAndDo(t *testing.T) {
 	site := webtest.Generous()
+	site.AddResource(engine.ResourceRow{ID: "the-only-one", Service: "networks", Kind: "network", Collaboration: engine.ExactlyOne, State: engine.StateConverged,
+		Sites: map[engine.SiteID]engine.ReplicaStatus{site.Self(): {State: engine.StateConverged}}, CreatedAt: site.Clock(), UpdatedAt: site.Clock()})
 	address := serve(t, site)
 	tb := open(t, "light", true)
 	tb.do(chromedp.EmulateViewport(1360, 900), chromedp.Navigate(address+"/events"))
@@ -224,7 +226,13 @@ func TestFindAndDo(t *testing.T) {
 	}
 	key("k", true)
 	tb.until("document.querySelectorAll('#palette-list li').length > 12") // views and sites
-	get(tb, chromedp.Evaluate[bool]("const f = document.getElementById('palette-text'); f.value = 'backb'; f.dispatchEvent(new Event('input', {bubbles: true}))"))
+	find := func(text string) {
+		t.Helper()
+		get(tb, chromedp.Evaluate[bool](fmt.Sprintf("(f => { f.value = %q; return f.dispatchEvent(new Event('input', {bubbles: true})) })(document.getElementById('palette-text'))", text)))
+	}
+	find("the-on") // a name that exactly one site is to hold
+	tb.until("document.querySelectorAll('#palette-list li').length === 1 && document.querySelector('#palette-list li').textContent === 'the-only-one networks.network, held by paris'")
+	find("backb")
 	tb.until("document.querySelectorAll('#palette-list li').length === 3 && document.querySelector('#palette-list li').textContent.includes('backbone networks.network')")
 	tb.picture("palette")
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")

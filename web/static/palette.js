@@ -29,6 +29,12 @@
     return all;
   }
 
+  // held is a name that exactly one site is to hold.
+  function held(r) {
+    const by = Object.keys(r.sites);
+    return { text: r.label || r.id, is: r.service + '.' + r.kind + ', ' + (by.length ? 'held by ' + by.join(', ') : 'free'), to: '/resources/' + encodeURIComponent(r.id) + '?' + new URLSearchParams({ kind: r.kind, service: r.service }) };
+  }
+
   function show() {
     picked = Math.min(picked, Math.max(items.length - 1, 0));
     list.replaceChildren(...items.map((item, i) => {
@@ -68,9 +74,10 @@
     const fits = (item) => item.text.toLowerCase().includes(text);
     try {
       sites ??= (await ask('/api/v1/sites')).map((s) => ({ text: s.name, is: 'site', to: '/sites/' + encodeURIComponent(s.name) }));
-      const found = text.length < 2 ? [] : (await ask('/api/v1/resources?' + new URLSearchParams({ q: text, limit: 6 }))).items;
+      const search = async (more) => (await ask('/api/v1/resources?' + new URLSearchParams({ q: text, limit: 6, ...more }))).items;
+      const [found, names] = text.length < 2 ? [[], []] : await Promise.all([search(), search({ names: true })]);
       if (mine !== asked) return;
-      items = [...views.filter(fits), ...sites.filter(fits).slice(0, 6), ...found.flatMap(of)];
+      items = [...views.filter(fits), ...sites.filter(fits).slice(0, 6), ...found.flatMap(of), ...names.map(held)];
       none.textContent = items.length ? '' : 'Nothing has this in its name.';
     } catch (wrong) {
       if (mine !== asked) return;
