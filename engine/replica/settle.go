@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -217,7 +219,10 @@ func (t *settle) refusedAgain(r *work, in *Answered) bool {
 }
 
 func (t *settle) publish(r *work, shows []byte) bool {
-	if err := r.publish(r.Own, t.reply, shows); err != nil {
+	switch err := r.publish(r.Own, t.reply, shows); {
+	case errors.Is(err, errUntold) && r.settling.tries < flight.FewTries: // as after the first try: what stands between may have answered
+		return t.retry(r)
+	case err != nil:
 		return t.ask(r, err.Error())
 	}
 	return t.over(r)
@@ -231,11 +236,7 @@ func (t *settle) dismiss(r *work, why string) bool {
 
 // dismissOwn ends the client's request that is open, of which nothing came.
 func (r *work) dismissOwn(st engine.OperationStatus) {
-	f := r.Own
-	status := st.Status
-	if status == 0 {
-		status = 409
-	}
+	f, status := r.Own, cmp.Or(st.Status, http.StatusConflict)
 	r.out.Answers = append(r.out.Answers, flight.Remember(f.Keys, r.Kind, engine.Reply{Status: status, Body: []byte(st.Error)}, f.Operation.ID, "", r.env.Now())...)
 	r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, st))
 	r.out.Events = append(r.out.Events, report.Event("operation."+string(st.State), string(f.Operation.ID), r.env.Now(), map[string]any{"operation": f.Operation.ID, "service": r.Kind.Service,
