@@ -23,11 +23,8 @@ func (c *checker) checkRequest(q *request) {
 		row, err := q.at.Disk.Recalled(q.operation)
 		switch {
 		case err != nil && q.at.forgotten[q.operation]:
-			if slices.ContainsFunc(c.w.sites, func(s *site) bool {
-				row, err := s.Disk.Recalled(q.operation)
-				return err == nil && refusedFirst(row)
-			}) {
-				return // and no more where it was asked for, whose disk was set back
+			if slices.ContainsFunc(c.w.sites, func(s *site) bool { return s.refused(q.operation) }) {
+				return // it is told where it was refused, and no more where it was asked for, whose disk was set back
 			}
 		case err != nil:
 			c.say("%s is not known where it was kept: %v", q, err)
@@ -80,6 +77,12 @@ func (c *checker) checkRequest(q *request) {
 	if superseded {
 		c.w.superseded++
 	}
+}
+
+// refused reports whether a site tells of an operation that it was refused where it ran first.
+func (s *site) refused(id engine.OperationID) bool {
+	row, err := s.Disk.Recalled(id)
+	return err == nil && refusedFirst(row)
 }
 
 // madeAlone reports whether the site that a client has asked was set back, and has made a resource of its own of what its lost run had made, before it

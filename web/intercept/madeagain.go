@@ -35,20 +35,9 @@ func (h *Handler) madeAgain(q *request.Request) {
 		}
 		name = tree.ChosenName(engine.Request{Kind: m.Kind, Type: m.Type, Within: m.Within, Body: body})
 	}
-	row, err := h.Site.Known(q.Context(), m.Kind, name)
-	what := "what had this name until a moment ago was deleted at all its sites; to have it there again, create it with the scope {"
-	if err != nil || len(row.Sites) < 2 || !row.State.Past() && !row.GoneAt(h.Membership.Self()) || time.Since(row.UpdatedAt) > soonAfter {
-		former := ""
-		if h.Dialect != nil {
-			former = h.Dialect.Former(name)
-		}
-		if former == "" {
-			return
-		}
-		if row, err = h.Site.Known(q.Context(), m.Kind, former); err != nil || len(row.Sites) < 2 || row.State.Past() {
-			return
-		}
-		what = former + ", which it comes after, is at several; to have it there too, ask with the scope {"
+	row, why := h.meant(q, name)
+	if why == "" {
+		return
 	}
 	between := " & "
 	if row.Collaboration == engine.Cross {
@@ -56,5 +45,24 @@ func (h *Handler) madeAgain(q *request.Request) {
 	}
 	sites := strings.Split(h.Names(slices.Sorted(maps.Keys(row.Sites))), ", ")
 	slices.Sort(sites)
-	h.warns(q, "made at "+h.Name(h.Membership.Self())+" alone: "+what+string(h.Service)+": "+strings.Join(sites, between)+"}")
+	h.warns(q, "made at "+h.Name(h.Membership.Self())+" alone: "+why+" the scope {"+string(h.Service)+": "+strings.Join(sites, between)+"}")
+}
+
+// meant finds what several sites have, or had until a moment ago, and who makes something of this name is likely to mean; why is empty where there is none.
+func (h *Handler) meant(q *request.Request, name string) (row engine.ResourceRow, why string) {
+	known := func(name string) bool {
+		var err error
+		row, err = h.Site.Known(q.Context(), q.Match.Kind, name)
+		return err == nil && len(row.Sites) > 1
+	}
+	if known(name) && (row.State.Past() || row.GoneAt(h.Membership.Self())) && time.Since(row.UpdatedAt) <= soonAfter {
+		return row, "what had this name until a moment ago was deleted at all its sites; to have it there again, create it with"
+	}
+	if h.Dialect == nil {
+		return row, ""
+	}
+	if former := h.Dialect.Former(name); former != "" && known(former) && !row.State.Past() {
+		return row, former + ", which it comes after, is at several; to have it there too, ask with"
+	}
+	return row, ""
 }

@@ -18,21 +18,23 @@
     return answer.json();
   };
 
+  const query = (r) => '?' + new URLSearchParams({ kind: r.kind, service: r.service });
+  const found = (r, is) => ({ text: r.label || r.id, is: r.service + '.' + r.kind + ', ' + is, to: '/resources/' + encodeURIComponent(r.id) + query(r) });
+
   // of lists what can be done with a resource.
   function of(r) {
     const name = r.label || r.id;
     const path = '/resources/' + encodeURIComponent(r.id);
-    const query = '?' + new URLSearchParams({ kind: r.kind, service: r.service });
-    const all = [{ text: name, is: r.service + '.' + r.kind + ', ' + r.state, to: path + query },
-      { text: 'Compare ' + name, is: 'at all its sites', to: path + '/differences' + query }];
-    if ('operates' in dialog.dataset) all.push({ text: 'Check ' + name, is: 'have all its sites look at it', post: path + '/check' + query });
+    const all = [found(r, r.state),
+      { text: 'Compare ' + name, is: 'at all its sites', to: path + '/differences' + query(r) }];
+    if ('operates' in dialog.dataset) all.push({ text: 'Check ' + name, is: 'have all its sites look at it', post: path + '/check' + query(r) });
     return all;
   }
 
   // held is a name that exactly one site is to hold.
   function held(r) {
     const by = Object.keys(r.sites);
-    return { text: r.label || r.id, is: r.service + '.' + r.kind + ', ' + (by.length ? 'held by ' + by.join(', ') : 'free'), to: '/resources/' + encodeURIComponent(r.id) + '?' + new URLSearchParams({ kind: r.kind, service: r.service }) };
+    return found(r, by.length ? 'held by ' + by.join(', ') : 'free');
   }
 
   function show() {
@@ -75,9 +77,9 @@
     try {
       sites ??= (await ask('/api/v1/sites')).map((s) => ({ text: s.name, is: 'site', to: '/sites/' + encodeURIComponent(s.name) }));
       const search = async (more) => (await ask('/api/v1/resources?' + new URLSearchParams({ q: text, limit: 6, ...more }))).items;
-      const [found, names] = text.length < 2 ? [[], []] : await Promise.all([search(), search({ names: true })]);
+      const [resources, names] = text.length < 2 ? [[], []] : await Promise.all([search(), search({ names: true })]);
       if (mine !== asked) return;
-      items = [...views.filter(fits), ...sites.filter(fits).slice(0, 6), ...found.flatMap(of), ...names.map(held)];
+      items = [...views.filter(fits), ...sites.filter(fits).slice(0, 6), ...resources.flatMap(of), ...names.map(held)];
       none.textContent = items.length ? '' : 'Nothing has this in its name.';
     } catch (wrong) {
       if (mine !== asked) return;

@@ -31,6 +31,7 @@ type asset struct {
 }
 
 func read() map[string]asset {
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	all := map[string]asset{}
 	add := func(name string, parts ...string) {
 		var body []byte
@@ -41,7 +42,6 @@ func read() map[string]asset {
 			}
 			body = append(append(body, b...), '\n')
 		}
-		types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 		sum := sha256.Sum256(body)
 		all[name] = asset{name, cmp.Or(types[path.Ext(name)], "text/plain; charset=utf-8"), hex.EncodeToString(sum[:12]), body}
 	}
