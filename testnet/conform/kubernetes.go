@@ -49,7 +49,7 @@ var Kubernetes = Application{
 
 // startCluster starts a cluster with its data in dir, and what stands in for its nodes.
 func startCluster(ctx context.Context, dir, programs string) (upstreams map[string]string, stop func() error, err error) {
-	ports, err := free(3)
+	ports, err := process.Ports(3)
 	if err != nil {
 		return nil, nil, err
 	}

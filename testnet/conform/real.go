@@ -160,7 +160,7 @@ var keystone = Application{
 
 // launch starts a program at an address of its own, and waits until a path is answered.
 func launch(ctx context.Context, dir, health string, command func(address string) []string) (at string, stop func() error, err error) {
-	ports, err := free(1)
+	ports, err := process.Ports(1)
 	if err != nil {
 		return "", nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -75,7 +74,7 @@ func (r *run) start(ctx context.Context) error {
 		return fmt.Errorf("write the catalog: %w", err)
 	}
 	for i, name := range []string{First, Second} {
-		ports, err := free(2 + len(r.Upstreams[i]))
+		ports, err := process.Ports(2 + len(r.Upstreams[i]))
 		if err != nil {
 			return err
 		}
@@ -135,24 +134,6 @@ func (s *site) credentials(all http.Header) (file, header string, err error) {
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// free finds ports that nothing listens on.
-func free(n int) (ports []int, err error) {
-	var listeners []net.Listener
-	for range n {
-		l, e := net.Listen("tcp", "127.0.0.1:0")
-		if e != nil {
-			err = fmt.Errorf("find a free port: %w", e)
-			break
-		}
-		listeners = append(listeners, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	for _, l := range listeners {
-		err = errors.Join(err, l.Close())
-	}
-	return ports, err
-}
 
 // stop ends the agents.
 func (r *run) stop() error {

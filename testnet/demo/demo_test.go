@@ -240,11 +240,11 @@ func TestPortsInUseAreReplaced(t *testing.T) {
 	defer taken.Close()
 	want := taken.Addr().(*net.TCPAddr).Port
 	p := &ports{given: map[int]bool{}}
-	got, err := p.both(want, "the mesh of paris")
+	got, err := p.port(want, "the mesh of paris")
 	if err != nil || got == want || len(p.replace) != 1 || !strings.Contains(p.replace[0], "the mesh of paris") {
 		t.Errorf("got %d, %v, notes %q", got, err, p.replace)
 	}
-	again, err := p.tcp(got, "something else")
+	again, err := p.port(got, "something else")
 	if err != nil || again == got {
 		t.Errorf("%d was given twice (%v)", got, err)
 	}

@@ -160,11 +160,11 @@ func plan(dir string, sites int, program string, a *application) ([]*member, *po
 	p := &ports{given: map[int]bool{}}
 	var members []*member
 	for i, name := range names[:sites] {
-		api, err := p.tcp(8701+i, "the API of "+name)
+		api, err := p.port(8701+i, "the API of "+name)
 		if err != nil {
 			return nil, nil, err
 		}
-		mesh, err := p.both(4701+i, "the mesh of "+name)
+		mesh, err := p.port(4701+i, "the mesh of "+name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -177,18 +177,18 @@ func plan(dir string, sites int, program string, a *application) ([]*member, *po
 				fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", mesh)},
 		}}
 		for j, what := range a.beside {
-			port, err := p.tcp(9801+10*i+len(a.services)+j, what+" of "+name)
+			port, err := p.port(9801+10*i+len(a.services)+j, what+" of "+name)
 			if err != nil {
 				return nil, nil, err
 			}
 			m.ports = append(m.ports, port)
 		}
 		for j, s := range a.services {
-			listen, err := p.tcp(9701+10*i+j, s+" of "+name)
+			listen, err := p.port(9701+10*i+j, s+" of "+name)
 			if err != nil {
 				return nil, nil, err
 			}
-			upstream, err := p.tcp(9801+10*i+j, "the application's own "+s+" of "+name)
+			upstream, err := p.port(9801+10*i+j, "the application's own "+s+" of "+name)
 			if err != nil {
 				return nil, nil, err
 			}

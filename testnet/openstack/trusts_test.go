@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"github.com/skerry/skerry/glue/openstack"
 	"github.com/skerry/skerry/testnet/env"
 	"github.com/skerry/skerry/testnet/handbook"
+	"github.com/skerry/skerry/testnet/process"
 )
 
 // once does not keep connections, which uWSGI ends without a word.
@@ -85,12 +85,11 @@ func started(t *testing.T) (d *directory, role string) {
 	if err := k.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := process.Ports(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	l.Close()
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	args := k.Command(k.Dir, address)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -2,6 +2,8 @@ package process
 
 import (
 	"bufio"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +14,21 @@ import (
 	"time"
 )
 
-// TestMain makes the test binary a parent of its own kind, for TestChildrenDieWithTheirParent.
+// TestMain makes the test binary a parent of its own kind, for TestChildrenDieWithTheirParent and TestPortsAreGivenOnce.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "parent" {
 		parent(os.Args[2])
+	}
+	if len(os.Args) == 2 && os.Args[1] == "ports" {
+		ports, err := Ports(250)
+		if err != nil {
+			panic(err)
+		}
+		for _, port := range ports {
+			fmt.Println(port)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -117,6 +130,53 @@ func waitFor(t *testing.T, ok func() bool) {
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come about")
+		}
+	}
+}
+
+// TestPortsAreGivenOnce: two processes that take ports at the same time, of more than a block each, have none in common, nor one that is in use.
+func TestPortsAreGivenOnce(t *testing.T) {
+	other := exec.Command(os.Args[0], "ports")
+	other.Stderr = os.Stderr
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	living, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = living.Close()
+		if err := other.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	mine, err := Ports(250)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range mine {
+		seen[port] = true
+	}
+	lines := bufio.NewScanner(out)
+	for len(seen) < 500 && lines.Scan() {
+		port, err := strconv.Atoi(lines.Text())
+		if err != nil || seen[port] {
+			t.Fatalf("%d was given twice (%v)", port, err)
+		}
+		seen[port] = true
+	}
+	if len(seen) != 500 {
+		t.Fatalf("%d ports in all, want 500", len(seen))
+	}
+	for port := range seen {
+		if port < firstPort || port > lastPort || !Free(port) {
+			t.Errorf("%d is in use, or out of bounds", port)
 		}
 	}
 }
