@@ -42,6 +42,7 @@ type Reply struct {
 	Local LocalID
 	// Within is the container of what Body represents, as clients or as this site call it; empty for none.
 	Within string
+	Closed bool // it makes nothing more in a container, since that is being deleted
 }
 
 // Gone reports whether an answer says that there is no such object.

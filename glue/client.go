@@ -255,6 +255,7 @@ func (c *Client) Do(ctx context.Context, call engine.Call) (r engine.Reply, err 
 	if r.Status == http.StatusInternalServerError && up.Dialect != nil && up.Dialect.Refuses(r.Body) {
 		r.Status = http.StatusUnprocessableEntity
 	}
+	r.Closed = r.Status == http.StatusForbidden && up.Dialect != nil && up.Dialect.Closed(r.Body)
 	r.Local = c.localOf(call, r)
 	return r, nil
 }

@@ -19,6 +19,9 @@ type Dialect interface {
 	Inquires(method, path string) bool
 	// Refuses reports whether the application says, as a failure of its own (500), that a request is wrong: it has done nothing, and never will.
 	Refuses(answer []byte) bool
+	// Closed reports whether the application says, as a matter of rights (403), that nothing is made in a container any more, since that is being
+	// deleted: nobody is let in, whatever they may do.
+	Closed(answer []byte) bool
 	// TakesAlong reports whether the application deletes all that lies in an item of a kind with it.
 	TakesAlong(k *engine.Kind) bool
 	// Leaves says, for who has sent it, what of a body that is to be kept equal goes nowhere; empty for nothing.

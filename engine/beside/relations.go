@@ -120,7 +120,7 @@ func (r *relations) kept(before, now *engine.ResourceRow) {
 	if k == nil {
 		return
 	}
-	if shifts(before, now) && (referred || r.mayHold(k)) {
+	if r.shifts(before, now) && (referred || r.mayHold(k)) {
 		r.due.add(relationKey{target: id}, 0)
 	}
 	if r.gone(now) && !(before.Document != "" && r.gone(before)) && (len(composed(now.Relations)) > 0 || r.mayHold(k) || k.Within != "") {
@@ -151,12 +151,13 @@ func (r *relations) gone(row *engine.ResourceRow) bool {
 	return row.State == engine.StateDeleted || row.GoneAt(r.self)
 }
 
-// shifts reports whether what refers to a resource may have to be seen anew: it came, went, lives elsewhere, or has an object here.
-func shifts(before, now *engine.ResourceRow) bool {
+// shifts reports whether what refers to a resource may have to be seen anew: it came, went, lives elsewhere, has an object here, or is to have none.
+func (r *relations) shifts(before, now *engine.ResourceRow) bool {
 	same := maps.EqualFunc(before.Sites, now.Sites, func(a, b engine.ReplicaStatus) bool {
 		return (a.State == engine.StateLeaving) == (b.State == engine.StateLeaving)
 	})
-	return before.Document == "" || !same || before.State.Past() != now.State.Past() || (before.Local == "") != (now.Local == "")
+	return before.Document == "" || !same || before.State.Past() != now.State.Past() || (before.Local == "") != (now.Local == "") ||
+		before.GoneAt(r.self) != now.GoneAt(r.self)
 }
 
 // refer notes what a resource refers to. It is called with mu held.
@@ -284,11 +285,12 @@ func (r *relations) shifted(ctx context.Context, id engine.DocumentID) error {
 		return fmt.Errorf("find what refers to document %s: %w", id, err)
 	}
 	to := engine.Target{Service: row.Service, Kind: row.Kind, ID: row.ID}
+	decided := !row.State.Past() && (row.Local != "" || row.GoneAt(r.self)) // nothing has to wait for it any more
 	err = r.list(ctx, engine.ResourceFilter{RefersTo: to}, func(other engine.ResourceRow) {
 		if slices.ContainsFunc(r.reliesOn(&other), func(on engine.Relation) bool { return on.Target == to }) {
 			r.due.add(relationKey{relies: other.Document}, 0)
 		}
-		if other.Pending && row.Local != "" && !row.State.Past() {
+		if other.Pending && decided {
 			r.tell(other.Document, &replica.News{Hurry: true})
 		}
 	})
@@ -296,7 +298,7 @@ func (r *relations) shifted(ctx context.Context, id engine.DocumentID) error {
 		return fmt.Errorf("find what refers to %s: %w", row.ID, err)
 	}
 	k := r.known.Kind(row.Service, row.Kind)
-	if k == nil || row.Local == "" || row.State.Past() {
+	if k == nil || !decided {
 		return nil
 	}
 	return r.inside(ctx, k, row.ID, func(other engine.ResourceRow) {

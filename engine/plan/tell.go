@@ -64,6 +64,14 @@ func Tell(r engine.Reply, err error) string {
 	return "it answered " + code
 }
 
+// Lacks says why a create waits that the application has answered with r: it does not find its container, or is deleting that.
+func Lacks(r engine.Reply) string {
+	if r.Closed {
+		return "the application is deleting the container of it: " + Tell(r, nil)
+	}
+	return "the application does not find where to make it: " + Tell(r, nil)
+}
+
 // Code is a status of HTTP as people are told it, "503 Service Unavailable".
 func Code(status int) string {
 	return strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))

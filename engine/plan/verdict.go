@@ -43,7 +43,7 @@ func Judge(t engine.Type, r engine.Reply, err error) Verdict {
 		return Refused
 	case r.Status == http.StatusRequestTimeout || r.Status >= 500:
 		return Unknown
-	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
+	case (r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden) && !r.Closed:
 		return Denied
 	case r.Status == http.StatusConflict || r.Status == http.StatusPreconditionFailed:
 		return Conflict

@@ -39,6 +39,17 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestWhatIsBeingDeletedTakesNothing: that nothing is made in a container any more has nothing to do with what the agent may do.
+func TestWhatIsBeingDeletedTakesNothing(t *testing.T) {
+	r := engine.Reply{Status: 403, Closed: true, Body: []byte(`{"message":"it is being terminated"}`)}
+	if got := Judge(engine.TypeCreate, r, nil); got != Refused {
+		t.Errorf("verdict %d", got)
+	}
+	if got, want := Lacks(r), `the application is deleting the container of it: it answered "it is being terminated" (403 Forbidden)`; got != want {
+		t.Errorf("it is told %q", got)
+	}
+}
+
 func TestAPatchIsSentAgainOnlyWhereThatIsHarmless(t *testing.T) {
 	for patch, want := range map[string]bool{
 		`[{"op":"add","path":"/a","value":1},{"op":"replace","path":"/b/c","value":2}]`: true,

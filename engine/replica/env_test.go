@@ -46,7 +46,7 @@ func (e env) Addressed(_ *engine.Kind, target, _ string) engine.LocalID {
 	return engine.LocalID(target)
 }
 
-func (e env) InContainer(*engine.Kind, engine.LocalID) bool { return false }
+func (e env) Container(*engine.Kind, engine.LocalID) (shared, without bool) { return false, false }
 
 func (e env) Contained(*engine.Kind) []*engine.Kind { return nil }
 

@@ -43,8 +43,8 @@ func (r *work) holds(now time.Time, standing plan.Standing, step plan.Step) bool
 		return true
 	}
 	if o := view.Refers(r.View, step); o != nil {
-		known := func() bool { return r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) }
-		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" && (!drift.ContainerLost(r.View, o, now) || !r.env.Met(r.Others()) || known()) {
+		shared := func() bool { is, _ := r.env.Container(r.Kind, engine.LocalID(r.About.Key)); return is }
+		if why := r.env.Awaits(r.Kind, r.About.Key, o); why != "" && (!drift.ContainerLost(r.View, o, now) || !r.env.Met(r.Others()) || shared()) {
 			r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: now.UnixMicro(), Operation: o.ID, Reason: why})
 			r.again.tries++
 			r.wake(now.Add(r.env.Backoff(r.again.tries)))

@@ -203,8 +203,9 @@ type Env interface {
 	// target, or where that is empty for the container that something is to be made in.
 	Here(k *engine.Kind, id string) engine.LocalID
 	Addressed(k *engine.Kind, target, within string) engine.LocalID
-	// InContainer reports whether something is to lie in a container that this site shares with others.
-	InContainer(k *engine.Kind, id engine.LocalID) bool
+	// Container tells of the container in which something is to lie: whether this site shares it with others, or goes without it, which
+	// others have, since a person has decided that.
+	Container(k *engine.Kind, id engine.LocalID) (shared, without bool)
 	// Contained lists the kinds of what lies in containers of a kind.
 	Contained(k *engine.Kind) []*engine.Kind
 	// Meta returns the resource that a local identifier is that of, empty for none.

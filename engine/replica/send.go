@@ -211,9 +211,7 @@ func (t *send) answer(r *work, in *Answered) bool {
 	case sendMeets:
 		if in.Err == nil && in.Reply.Gone() {
 			if a := r.Mine.Tries[t.o.ID]; a == nil || a.Count < flight.LaterTries { // it may show later what an earlier try has made
-				t.withdraw(r)
-				r.tryAgain(t.o, t.reply, nil)
-				return t.over(r)
+				return t.again(r, t.reply, nil)
 			}
 			r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Blocks: true, Error: plan.Tell(t.reply, nil)})
 			return t.over(r)
@@ -346,9 +344,7 @@ func (t *send) judge(r *work, in *Answered, became plan.Verdict, alone bool) boo
 			r.task = &correct{step: plan.Step{Kind: plan.StepCorrect, Operations: []*engine.Operation{o}, Correction: o.Edit}, operation: o}
 			return r.task.begin(r)
 		case !contested:
-			t.withdraw(r)
-			r.tryAgain(o, reply, nil)
-			return t.over(r)
+			return t.again(r, reply, nil)
 		}
 	}
 	if o.Type != engine.TypeCreate && reply.Gone() {
@@ -361,10 +357,9 @@ func (t *send) judge(r *work, in *Answered, became plan.Verdict, alone bool) boo
 // refused goes on where the application does not want the operation.
 func (t *send) refused(r *work, alone bool) bool {
 	o, k := t.o, r.Kind
-	if o.Type == engine.TypeCreate && t.reply.Gone() && t.awaitsContainer(r) {
-		t.withdraw(r)
-		r.later(o, t.reply, nil, alone)
-		return t.over(r)
+	if o.Type == engine.TypeCreate && (t.reply.Gone() || t.reply.Closed) && t.awaitsContainer(r) {
+		r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: r.env.Now().UnixMicro(), Operation: o.ID, Reason: plan.Lacks(t.reply)})
+		return t.again(r, t.reply, nil)
 	}
 	if t.maybe && !k.HonoursKey { // one that honours its key would have given its first answer again
 		if !o.Edit.Empty() && t.local != "" || o.Type == engine.TypeDelete {
@@ -421,6 +416,13 @@ func (t *send) withdraw(r *work) {
 	}
 }
 
+// again has it tried again later.
+func (t *send) again(r *work, reply engine.Reply, err error) bool {
+	t.withdraw(r)
+	r.tryAgain(t.o, reply, err)
+	return t.over(r)
+}
+
 // meet decides about a create whose identifier the application says is taken.
 func (t *send) meet(r *work) bool {
 	if !r.Kind.Natural() {
@@ -433,10 +435,12 @@ func (t *send) meet(r *work) bool {
 }
 
 // awaitsContainer reports whether a create that the application has answered with 404 is to be sent again: its container is still
-// to be made here, or may still be heard of, or it is not the application that has answered.
+// to be made here, or may still be heard of, or it is not the application that has answered. So is one whose container is being deleted.
 func (t *send) awaitsContainer(r *work) bool {
-	if r.Kind.Within != "" && r.env.InContainer(r.Kind, engine.LocalID(r.About.Key)) {
-		return true
+	if r.Kind.Within != "" {
+		if here, without := r.env.Container(r.Kind, engine.LocalID(r.About.Key)); here || without {
+			return here
+		}
 	}
 	a := r.Mine.Tries[t.o.ID]
 	return a == nil || a.Count < flight.ContainerTries
@@ -445,21 +449,13 @@ func (t *send) awaitsContainer(r *work) bool {
 // gone finds out whether an answer of 404 to a change means that the object is gone, and has it made anew then.
 func (t *send) gone(r *work, in *Answered) bool {
 	switch {
-	case in.Err != nil || in.Reply.Status >= 500:
-		t.withdraw(r)
-		r.tryAgain(t.o, in.Reply, in.Err)
-		return t.over(r)
+	case in.Err != nil || in.Reply.Status >= 500 || in.Reply.Gone() && !r.believes():
+		return t.again(r, in.Reply, in.Err)
 	case !in.Reply.Gone() && (!r.Mine.Seen || r.Mine.GoneSince != 0): // it has just been shown
 		r.look.Shown(r.View)
-		t.withdraw(r)
-		r.tryAgain(t.o, t.reply, nil)
-		return t.over(r)
+		return t.again(r, t.reply, nil)
 	case !in.Reply.Gone():
 		return t.refused(r, false)
-	case !r.believes():
-		t.withdraw(r)
-		r.tryAgain(t.o, in.Reply, nil)
-		return t.over(r)
 	}
 	if r.vanished(r.Mine.Local) {
 		r.land() // it certainly has not run

@@ -43,7 +43,7 @@ func Hear(r engine.Reply, err error, changes bool, why string, now time.Time) An
 		a.Health, a.Lost = Fails, !errors.Is(err, engine.ErrUnreachable)
 	case s == http.StatusUnauthorized:
 		a.Health = Denied
-	case s == http.StatusForbidden:
+	case s == http.StatusForbidden && !r.Closed:
 		a.Health = Forbidden
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout,
 		s >= 500 && s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported:

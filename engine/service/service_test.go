@@ -404,6 +404,9 @@ func TestHear(t *testing.T) {
 			t.Errorf("%d, %v tells %+v when read and %+v when changed", c.status, c.err, read, wrote)
 		}
 	}
+	if a := Hear(engine.Reply{Status: 403, Closed: true}, nil, true, "", start); a.Health != Works {
+		t.Errorf("that a container is being deleted tells %+v", a)
+	}
 	for after, want := range map[string]time.Duration{
 		"": 0, "0": 0, "7": 7 * time.Second, "-7": 0, "3600": maxRest, "99999999999999999999": 0, "soon": 0,
 		start.Add(time.Minute).Format(http.TimeFormat): time.Minute, start.Add(-time.Minute).Format(http.TimeFormat): 0,

@@ -54,14 +54,15 @@ func (e env) Addressed(k *engine.Kind, target, within string) engine.LocalID {
 	return e.w.s.Addressed(e.w.ctx, k, target, within)
 }
 
-func (e env) InContainer(k *engine.Kind, id engine.LocalID) bool {
+func (e env) Container(k *engine.Kind, id engine.LocalID) (shared, without bool) {
 	container, _ := k.Split(string(id))
 	c := e.w.s.Kind(k.Service, k.Within)
 	if c == nil {
-		return false
+		return false, false
 	}
-	_, err := e.w.s.Lookup(e.w.ctx, c, c.FromContainer(container))
-	return err == nil
+	row, err := e.w.s.Known(e.w.ctx, c, c.FromContainer(container))
+	without = err == nil && row.State == engine.StateConverged && row.GoneAt(e.w.s.cfg.Self)
+	return err == nil && !row.State.Past() && !row.GoneAt(e.w.s.cfg.Self), without
 }
 
 func (e env) Contained(k *engine.Kind) []*engine.Kind { return e.w.s.Contained(k) }

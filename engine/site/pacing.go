@@ -151,7 +151,7 @@ func (p *pacing) ResumeQueue(name engine.ServiceName) error {
 
 // respite is how long the application wants a resource to be left alone, by an answer.
 func (w *wakeUp) respite(r engine.Reply) time.Duration {
-	if r.Status == 401 || r.Status == 403 {
+	if r.Status == 401 || r.Status == 403 && !r.Closed {
 		return w.s.cfg.Limits.RetryMax
 	}
 	return service.Hear(r, nil, false, "", w.now).Rest

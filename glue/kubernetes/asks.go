@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/skerry/skerry/engine"
@@ -39,6 +40,17 @@ func (Dialect) Refuses(answer []byte) bool {
 }
 
 const untyped = "failed to create typed patch object"
+
+// Closed reports whether the API server makes nothing in a namespace since that is being deleted.
+func (Dialect) Closed(answer []byte) bool {
+	var status struct {
+		Details struct{ Causes []struct{ Reason string } }
+	}
+	return bytes.Contains(answer, []byte(terminating)) && json.Unmarshal(answer, &status) == nil &&
+		slices.ContainsFunc(status.Details.Causes, func(c struct{ Reason string }) bool { return c.Reason == terminating })
+}
+
+const terminating = "NamespaceTerminating"
 
 // TakesAlong reports whether a cluster deletes all that lies in an object of a kind with it.
 func (Dialect) TakesAlong(k *engine.Kind) bool { return k.Name == namespaces }

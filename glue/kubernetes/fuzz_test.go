@@ -31,6 +31,7 @@ func FuzzBodies(f *testing.F) {
 		d.Forces(header, []byte(body))
 		d.Rehearsal(nil, "", header, []byte(body))
 		d.Refuses([]byte(body))
+		d.Closed([]byte(body))
 		d.Leaves(nil, []byte(body))
 		for _, k := range kinds {
 			d.Own(k, []byte(body))

@@ -82,7 +82,42 @@ func TestNamespaceDeletedDuringACut(t *testing.T) {
 	// The namespace is at site2 alone. Once site1 has one of that name, what was made in it is made there too.
 	one.kube("", "create", "namespace", "stays")
 	has(e, one, "what was made during the cut", nil, "configmap", "new", "-n", "stays")
+	madeWhereAllEnds(t, e, all)
 	converged(t, e, all)
+}
+
+// madeWhereAllEnds has something made in a namespace that one cluster is deleting: what it waits for is told at both sites, and nobody is asked about
+// rights.
+func madeWhereAllEnds(t *testing.T, e *env.Env, all []*site) {
+	t.Helper()
+	one, two := all[0], all[1]
+	directly := func(s *site, args ...string) {
+		t.Helper()
+		if _, err := s.direct(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	directly(one, "create", "namespace", "ends")
+	directly(two, "create", "namespace", "ends")
+	directly(two, "create", "configmap", "keeps", "-n", "ends")
+	directly(two, "patch", "configmap", "keeps", "-n", "ends", "--type=merge", "-p", `{"metadata":{"finalizers":["example.org/keeps"]}}`)
+	directly(two, "delete", "namespace", "ends", "--wait=false")
+	one.kube(both, "create", "configmap", "late", "-n", "ends", "--from-literal=a=b")
+	for s, words := range map[*site]string{one: "the application is deleting the container of it", two: "because it is being terminated"} {
+		e.Eventually(t, within, s.Name()+" tells what it waits for", func() error {
+			if out := s.skerry("operations", "--resource", "ends/late", "-o", "json"); !strings.Contains(out, words) {
+				return fmt.Errorf("it tells %s", out)
+			}
+			return nil
+		})
+		if list := s.conflicts(); len(list) != 0 {
+			t.Errorf("%s asks %+v", s.Name(), list)
+		}
+	}
+	directly(two, "patch", "configmap", "keeps", "-n", "ends", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	lacks(e, two, "namespace", "ends")
+	directly(two, "create", "namespace", "ends")
+	has(e, two, "what was to be made in the namespace", nil, "configmap", "late", "-n", "ends")
 }
 
 // TestDeletedByOthers: what somebody deletes at one site past its agent, while a change waits for that site, is made again as it is to be.

@@ -68,7 +68,7 @@ func (a *application) Do(ctx context.Context, c engine.Call) (engine.Reply, erro
 	}
 	if status := a.habitual(c, path); status != 0 {
 		a.trace.add(a.site, fmt.Sprintf("%s → %d", asked, status))
-		return engine.Reply{Status: status, Header: http.Header{}}, nil
+		return engine.Reply{Status: status, Header: http.Header{}, Closed: status == http.StatusForbidden && a.habits.closed != ""}, nil
 	}
 	if c.Method == http.MethodGet {
 		r := a.serve(c)

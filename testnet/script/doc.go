@@ -31,7 +31,7 @@
 //	SITE: blind, SITE: sees         its application shows nothing (503), though it does what it is asked to, or shows things again
 //	SITE: habit HABIT               its application has a habit of real ones from now on: "strict", "guards", "fixes FIELD", "most FIELD N",
 //	                                "slow DURATION", "accepts" (202 to creates), "lingers DURATION" and "keeps" (202 to deletions), "lost" (404 to all),
-//	                                "hides everything", "answers METHOD PATH STATUS" (habits.go); "none" ends all
+//	                                "closes PATH" (403 to creates in a container that it is deleting), "hides everything", "answers METHOD PATH STATUS" (habits.go); "none" ends all
 //	SITE: retry OP, done OP, drop OP
 //	                                a person decides about an operation
 //	SITE: attempts OP               what it has kept of its attempts to bring an operation to its application

@@ -31,6 +31,8 @@ type habits struct {
 	lingers time.Duration
 	keeps   bool
 	going   map[string]time.Time
+	// closed is a container that it is deleting: nothing is made below that path (403).
+	closed string
 	// lost: it answers 404 to whatever it is asked, as a router does that has lost its way.
 	lost bool
 	// accepts: it answers creates with 202 and the identifier alone.
@@ -62,6 +64,8 @@ func (a *application) habit(text string) error {
 		h.lingers, err = time.ParseDuration(words[1])
 	case text == "hides everything":
 		h.hidden = true
+	case len(words) == 2 && words[0] == "closes":
+		h.closed = words[1] + "/"
 	case len(words) == 2 && words[0] == "fixes":
 		h.fixed = append(h.fixed, words[1])
 	case len(words) == 2 && words[0] == "slow":
@@ -101,6 +105,8 @@ func (a *application) habitual(c engine.Call, path string) int {
 	_ = json.Unmarshal(c.Body, &body) // opaque bytes have no fields
 	_, made := a.objects[string(c.Local)]
 	switch {
+	case h.closed != "" && c.Method != http.MethodGet && strings.HasPrefix(path, h.closed):
+		return http.StatusForbidden
 	case h.hidden && c.Method == http.MethodGet:
 		return http.StatusNotFound
 	case c.Path != c.Kind.Collection && made && c.Method != http.MethodPut && a.now().Before(h.made[string(c.Local)].Add(h.late)):
