@@ -46,8 +46,12 @@ func TestNamespaceDeletedDuringACut(t *testing.T) {
 		one.kube(both, "create", "configmap", "old", "-n", ns, "--from-literal=a=b")
 		has(e, two, "the config map", nil, "configmap", "old", "-n", ns)
 	}
+	one.write("held.json", strings.Replace(configMap("held", "a", "b"), `"name"`, `"finalizers":["example.org/keeps"],"name"`, 1))
+	one.kube(both, "create", "-f", one.file("held.json"))
+	has(e, two, "what a finalizer keeps", nil, "configmap", "held")
 	two.Cut(t)
 	apart(t, e, all)
+	one.kube("", "delete", "configmap", "held", "--wait=false")
 	for _, ns := range []string{"goes", "stays"} {
 		two.kube(both, "create", "configmap", "new", "-n", ns, "--from-literal=a=b")
 		one.kube("", "delete", "namespace", ns)
@@ -82,8 +86,49 @@ func TestNamespaceDeletedDuringACut(t *testing.T) {
 	// The namespace is at site2 alone. Once site1 has one of that name, what was made in it is made there too.
 	one.kube("", "create", "namespace", "stays")
 	has(e, one, "what was made during the cut", nil, "configmap", "new", "-n", "stays")
+	goesWithoutFinalizer(t, e, all)
 	madeWhereAllEnds(t, e, all)
 	converged(t, e, all)
+}
+
+// goesWithoutFinalizer ends what was deleted and a finalizer keeps at both sites, as a controller of each cluster does. Until then it is being deleted, and
+// both tell so; who makes one of its name where it is gone has it made at the other site once it is gone there.
+func goesWithoutFinalizer(t *testing.T, e *env.Env, all []*site) {
+	t.Helper()
+	one, two := all[0], all[1]
+	release := func(s *site) {
+		t.Helper()
+		if _, err := s.direct("patch", "configmap", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range all {
+		e.Eventually(t, within, s.Name()+" tells that it is being deleted", func() error {
+			list, err := s.Client().Resources(t.Context())
+			for _, r := range list {
+				if r.ID == "default/held" && r.State == "deleting" && r.Sites["site1"].State == "deleting" && r.Sites["site2"].State == "deleting" {
+					return err
+				}
+			}
+			return fmt.Errorf("it tells %+v, %w", list, err)
+		})
+		if at(s.object("configmap", "held"), "metadata", "deletionTimestamp") == nil {
+			t.Errorf("%s does not delete it", s.Name())
+		}
+	}
+	release(one)
+	lacks(e, one, "configmap", "held")
+	one.kube(both, "create", "configmap", "held", "--from-literal=a=c")
+	has(e, one, "another one", is("c", "data", "a"), "configmap", "held")
+	e.Eventually(t, within, "site2 tells what the other one waits for", func() error {
+		if out := two.skerry("operations", "--resource", "default/held", "-o", "json"); !strings.Contains(out, "is not gone yet") {
+			return fmt.Errorf("it tells %s", out)
+		}
+		return nil
+	})
+	has(e, two, "the one before", is("b", "data", "a"), "configmap", "held")
+	release(two)
+	has(e, two, "the other one", is("c", "data", "a"), "configmap", "held")
 }
 
 // madeWhereAllEnds has something made in a namespace that one cluster is deleting: what it waits for is told at both sites, and nobody is asked about
