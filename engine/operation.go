@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -392,27 +393,8 @@ func (w Whereabouts) Validate() error {
 // Compare orders operations by time, origin and identifier, and nothing else. An operation's time exceeds those of all it
 // has seen, so the order respects causality. Number and line tell apart what was given one identifier twice.
 func Compare(a, b *Operation) int {
-	switch {
-	case a.Time != b.Time:
-		if a.Time < b.Time {
-			return -1
-		}
-		return 1
-	case a.Origin != b.Origin:
-		if a.Origin < b.Origin {
-			return -1
-		}
-		return 1
-	case a.ID != b.ID:
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	case a.Number != b.Number:
-		if a.Number < b.Number {
-			return -1
-		}
-		return 1
+	if a.Time != b.Time {
+		return cmp.Compare(a.Time, b.Time)
 	}
-	return strings.Compare(string(a.Line), string(b.Line))
+	return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Line, b.Line))
 }
