@@ -89,7 +89,10 @@ func pendingStatus(v *view.View, s engine.SiteID, o *engine.Operation, site *eng
 		}
 	}
 	if t, ok := v.LastTry(o.ID); ok && s == v.Self {
-		st.Status, st.At, st.Error = t.Status, engine.Time(t.At), cmp.Or(t.Error, st.Error)
+		st.Status, st.At = t.Status, engine.Time(t.At)
+		if w == nil || w.Operation != o.ID { // else what it waits for says that, and what for
+			st.Error = cmp.Or(t.Error, st.Error)
+		}
 	}
 	if f := v.Fetches[o.ID]; f.Why != "" && s == v.Self {
 		st.Error, st.Fetched = f.Why, f.Bytes
