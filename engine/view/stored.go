@@ -81,7 +81,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 		}
 		last := lastWords(v, s)
 		switch {
-		case last != engine.Fingerprint{} && cameAfter(v, s):
+		case last != engine.Fingerprint{} && (cameAfter(v, v.Self, s) || cameAfter(v, s, v.Self)):
 		case last != engine.Fingerprint{}:
 			if apart == nil {
 				apart = map[engine.SiteID]engine.Fingerprint{}
@@ -95,11 +95,11 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 	return peers, apart
 }
 
-// cameAfter reports whether this site was added, for the first time, after another one had left, and had said so: that one hears of it no more.
-func cameAfter(v *View, s engine.SiteID) bool {
-	p, last := v.Placement(), v.newestOf(s)
-	by := p.Added[v.Self]
-	return by != nil && p.Removed[v.Self] == nil && v.Part(v.Self) != PartFormer && last.Left != nil && !by.In(last.Settled)
+// cameAfter reports whether a site was added, for the first time, after another one had left, and had said so: that one hears of it no more.
+func cameAfter(v *View, s, left engine.SiteID) bool {
+	p, last := v.Placement(), v.newestOf(left)
+	by := p.Added[s]
+	return by != nil && p.Removed[s] == nil && v.Part(s) != PartFormer && last.Left != nil && !by.In(last.Settled)
 }
 
 // lastWords is the digest of the last words between this site and another; zero when neither has left. It is none of a resource of which
