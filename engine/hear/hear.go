@@ -187,9 +187,9 @@ func (h *hearing) openNext() {
 	h.Changed()
 }
 
-// ofMe takes in what another site has of this one's own words: more than it knows itself, or has settled, means that its disk was set back.
+// ofMe takes in what another site has of this one's own words: more than it knows itself means that its disk was set back.
 func (h *hearing) ofMe(st *engine.Status) {
-	if !h.HeardOfMe(st.Number) && !view.GoneBack(h.Self, st, &h.Me) {
+	if !h.HeardOfMe(st.Number) {
 		return
 	}
 	h.news.Lost = st

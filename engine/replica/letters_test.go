@@ -86,9 +86,6 @@ func (s *site) sendLacking(r *Replica, to engine.SiteID, have engine.Have) (sent
 	_, apart := r.Shared()
 	_, last := apart[to] // only the last word of who has left is for it
 	statuses := func() (list []hear.Status) {
-		for _, signed := range r.LostStatuses() {
-			list = append(list, heardStatus(signed.Site, signed.Status))
-		}
 		for _, signed := range r.SignedStatuses() {
 			if st := heardStatus(signed.Site, signed.Status); st.Status.Number > have.Statuses[signed.Site] && (!last || st.Status.Left != nil) {
 				list = append(list, st)

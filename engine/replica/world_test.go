@@ -388,7 +388,7 @@ func (s *site) commit(r *Replica, out *Effects, declared string) bool {
 		d.changes = append(d.changes, h.Changes...)
 	}
 	if out.Changed || out.Progress || out.Flies || change != nil {
-		d.kept, d.statuses = r.Kept(), engine.Encode(slices.Concat(r.LostStatuses(), r.SignedStatuses()))
+		d.kept, d.statuses = r.Kept(), engine.Encode(r.SignedStatuses())
 	}
 	s.tellStep(r, change, told, declared)
 	if change != nil || told != nil {

@@ -97,13 +97,6 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 			mine = engine.Encode(&r.Me)
 		}
 		here := r.Have()
-		for _, st := range r.LostStatuses() {
-			if st.Site == with {
-				theirs = append(theirs, st)
-			} else {
-				statuses = append(statuses, st)
-			}
-		}
 		for _, st := range r.SignedStatuses() {
 			switch number := here.Statuses[st.Site]; {
 			case number <= h.Statuses[st.Site]:

@@ -21,7 +21,7 @@ func (w *wakeUp) record(r *resident, k *work) {
 		rec.About = r.Raw
 	}
 	if k.statuses || r.lags || !r.stored {
-		rec.Statuses = engine.Encode(slices.Concat(r.LostStatuses(), r.SignedStatuses()))
+		rec.Statuses = engine.Encode(r.SignedStatuses())
 	}
 	rec.Peers, rec.Apart = r.Shared()
 	none := r.Part(r.Self) == view.PartNone

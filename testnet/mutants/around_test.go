@@ -46,10 +46,6 @@ func travelling() []mutant {
 		{"whoever has less makes a site take its word back", []edit{
 			{"engine/view/sum.go", "return c > 0 || c == 0 && !bytes.Equal(told, mine)", "return c != 0 || !bytes.Equal(told, mine)"},
 		}, "engine/view", "TestAWordIsKept"},
-		// Nobody tells a site any more that its disk was set back, once it has said something else.
-		{"a lost status is forgotten", []edit{
-			{"engine/view/statuses.go", "now.lost, before.lost = before, nil", "before.lost = nil"},
-		}, "engine/view", "TestALostStatusIsKeptForItsSite"},
 		// A member says that others have gone on, and they drop what they have.
 		{"what is here is let go of on one member's word", []edit{
 			{"engine/view/rejoin.go", "return 2*without > all ||", "return without > 0 || all < 0 ||"},
