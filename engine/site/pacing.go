@@ -151,8 +151,9 @@ func (p *pacing) ResumeQueue(name engine.ServiceName) error {
 
 // respite is how long the application wants a resource to be left alone, by an answer.
 func (w *wakeUp) respite(r engine.Reply) time.Duration {
-	if r.Status == 401 || r.Status == 403 && !r.Closed {
+	a := service.Hear(r, nil, false, "", w.now)
+	if a.Health == service.Denied || a.Health == service.Forbidden {
 		return w.s.cfg.Limits.RetryMax
 	}
-	return service.Hear(r, nil, false, "", w.now).Rest
+	return a.Rest
 }
