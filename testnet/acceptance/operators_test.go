@@ -70,6 +70,10 @@ func TestEveryOperatorThroughACut(t *testing.T) {
 		ids[i] = "/" + o.collection() + "/" + a.Text("id")
 		o.wantAt(t, e, "before", o.up, e.Sites())
 	}
+	eventually(t, e, patience, "toulouse knows whose the key is", func() bool {
+		a := e.Site("toulouse").API(t, "GET /api/v1/resources?names=true", "").Must(t, 200)
+		return strings.Contains(a.Body, `"local_id":"before"`)
+	})
 	nantes.Cut(t)
 	atOnce(t, paris, ids[slices.IndexFunc(operators, func(o operator) bool { return o.location == "paris & nantes" })])
 	noticed(t, e, nantes)
