@@ -2,17 +2,18 @@ package storage
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
 // filter knows of each document, and of each name of a resource, that the database may have it. Most of what is looked up is new, and the
 // database need not be asked for that: each create asks five times. It is a Bloom filter ("Space/Time Trade-offs in Hash Coding with
-// Allowable Errors", 1970), which never forgets and takes one in a hundred for known that it has not been told of. It is safe for concurrent
-// use.
+// Allowable Errors", 1970), which never forgets and takes one in a hundred for known that it has not been told of. Until it is complete it
+// takes everything for known. It is safe for concurrent use.
 type filter struct {
-	seed maphash.Seed
+	seed     maphash.Seed
+	complete atomic.Bool // all that the database had at first has been added
 
 	mu     sync.RWMutex
 	layers []*layer // guarded by mu; each has room for twice as many as the one before
@@ -34,10 +35,12 @@ func newFilter() *filter { return &filter{seed: maphash.MakeSeed()} }
 // add makes keys known.
 func (f *filter) add(keys ...string) {
 	for _, key := range keys {
-		if f.has(key) {
+		hash := maphash.String(f.seed, key)
+		f.mu.Lock()
+		if f.told(hash) {
+			f.mu.Unlock()
 			continue
 		}
-		f.mu.Lock()
 		n := len(f.layers)
 		if n == 0 || f.layers[n-1].room == 0 {
 			room := firstRoom << n
@@ -47,7 +50,7 @@ func (f *filter) add(keys ...string) {
 		last := f.layers[n-1]
 		last.room--
 		for i := range bitsOfEach {
-			at := last.bit(maphash.String(f.seed, key), i)
+			at := last.bit(hash, i)
 			last.bits[at/64] |= 1 << (at % 64)
 		}
 		f.mu.Unlock()
@@ -56,9 +59,17 @@ func (f *filter) add(keys ...string) {
 
 // has reports whether a key may have been made known.
 func (f *filter) has(key string) bool {
+	if !f.complete.Load() {
+		return true
+	}
 	hash := maphash.String(f.seed, key)
 	f.mu.RLock()
 	defer f.mu.RUnlock()
+	return f.told(hash)
+}
+
+// told reports whether a key with a hash may have been added. Its caller has the lock.
+func (f *filter) told(hash uint64) bool {
 	for _, l := range f.layers {
 		all := true
 		for i := range bitsOfEach {
@@ -77,8 +88,8 @@ func (l *layer) bit(hash uint64, i int) uint64 {
 	return (hash&(1<<32-1) + uint64(i)*(hash>>32|1)) % uint64(64*len(l.bits))
 }
 
-// load makes known what the database has.
-func (f *filter) load(ctx context.Context, r *reads) error {
+// load makes known what the database has. Where that cannot be read the filter stays as it is, and the database is asked for everything.
+func (f *filter) load(ctx context.Context, r *reads) {
 	err := r.each(ctx, func(row scanner) (bool, error) {
 		var document []byte
 		var id, local string
@@ -86,8 +97,7 @@ func (f *filter) load(ctx context.Context, r *reads) error {
 		f.add(string(document), id, local)
 		return true, err
 	}, `SELECT document, coalesce(id, ''), coalesce(local, '') FROM resources`)
-	if err != nil {
-		return fmt.Errorf("read the names of resources: %w", err)
+	if err == nil {
+		f.complete.Store(true)
 	}
-	return nil
 }

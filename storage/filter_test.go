@@ -8,6 +8,11 @@ import (
 // TestInvariantTheFilterForgetsNothing: it may take something for known, never the other way round.
 func TestInvariantTheFilterForgetsNothing(t *testing.T) {
 	f, n := newFilter(), 5*firstRoom
+	f.add("early")
+	if !f.has("early") || !f.has("what it has not been told of yet") {
+		t.Error("something is taken for unknown before all has been added")
+	}
+	f.complete.Store(true)
 	for i := range n {
 		f.add(fmt.Sprint("known ", i))
 	}
@@ -47,7 +52,7 @@ func TestAllThatIsThereIsKnown(t *testing.T) {
 		if same, err := s.SameName(t.Context(), named.Row.Service, named.Row.Kind, named.Row.ID); err != nil || len(same) != 2 {
 			t.Errorf("%v have the name: %v", same, err)
 		}
-		if s.filter.has("a name that nobody has") {
+		if s.loading.Wait(); s.filter.has("a name that nobody has") {
 			t.Error("what was never there is known")
 		}
 		if err := s.Close(); err != nil {

@@ -62,7 +62,7 @@ type Options struct {
 }
 
 // Store is the database of one site. It implements engine.Store, and is safe for concurrent use. It has no goroutine of its
-// own: who calls Commit also does the group's work when it is their turn.
+// own but the one that fills the filter at its start: who calls Commit also does the group's work when it is their turn.
 type Store struct {
 	now       func() time.Time
 	lock      *os.File
@@ -74,6 +74,9 @@ type Store struct {
 	lookups   *lookups
 	causes    causes
 	closeOnce sync.Once
+
+	loading     sync.WaitGroup // the filter
+	stopLoading context.CancelFunc
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -246,7 +249,10 @@ func (s *Store) open(dir, key string) error {
 	}
 	s.filter = newFilter()
 	w.filter = s.filter
-	return s.filter.load(context.Background(), s.reads)
+	ctx, stop := context.WithCancel(context.Background())
+	s.stopLoading = stop
+	s.loading.Go(func() { s.filter.load(ctx, s.reads) })
+	return nil
 }
 
 // pragma reads a setting.
@@ -273,6 +279,10 @@ func (s *Store) Close() (err error) {
 // release closes what is open. The writer goes last: it then writes what is in the log to the database.
 func (s *Store) release() error {
 	var errs []error
+	if s.stopLoading != nil {
+		s.stopLoading()
+		s.loading.Wait()
+	}
 	if s.reads != nil {
 		errs = append(errs, s.reads.Close())
 	}
