@@ -168,7 +168,7 @@ func serving() []mutant {
 			{"web/intercept/hear.go", "if v := h.accepts(q); !v.Accepted {", "if v := h.accepts(q); false && !v.Accepted {"},
 		}, "cmd/agent", "TestWhatASiteAccepts"},
 		{"a member lets itself in", []edit{
-			{"web/api/elsewhere.go", "call.Does != \"\" && !v.Accepted {", "false && !v.Accepted {"},
+			{"web/api/elsewhere.go", "call.Does != \"\" && err != nil {", "false && err != nil {"},
 			{"web/api/conflicts.go", "r.Action == string(engine.ActionAccept) && from != a.Mesh.Self() {", "false {"},
 		}, "cmd/agent", "TestWhatASiteAccepts"},
 		{"other sites reach what no catalog describes", []edit{

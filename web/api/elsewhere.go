@@ -42,10 +42,8 @@ func (a *API) MountPeers(e *echo.Echo) {
 					return err
 				}
 				about.From, about.Act = from, call.Does
-				if v := a.Accepts(about); call.Does != "" && !v.Accepted {
-					return refuse(http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
-				} else if call.Does == engine.ActChange && call.Runs == engine.AsTheAgent && v.As == engine.AsUser {
-					return refuse(http.StatusForbidden, "not-accepted", "it would be done with the rights of the agent, and people of other sites have those of users here: %s; nothing has happened", v.Reason)
+				if err := a.lets(about, call.Runs == engine.AsTheAgent); call.Does != "" && err != nil {
+					return err
 				}
 			}
 			c.Set(peerKey, from)
@@ -54,6 +52,26 @@ func (a *API) MountPeers(e *echo.Echo) {
 		}
 	})
 	a.mountRouted(g)
+}
+
+// lets is a refusal where this site does not accept what another wants done, or lets it be done with the rights of users alone while it would
+// be done with the agent's.
+func (a *API) lets(w engine.Wish, asAgent bool) error {
+	switch v := a.Accepts(w); {
+	case !v.Accepted:
+		return refuse(http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
+	case w.Act != engine.ActRead && asAgent && v.As == engine.AsUser:
+		return refuse(http.StatusForbidden, "not-accepted", "it would be done with the rights of the agent, and people of other sites have those of users here: %s; nothing has happened", v.Reason)
+	}
+	return nil
+}
+
+// collaborationOf is that of the resource of a document; what belongs to none is shared.
+func (a *API) collaborationOf(ctx context.Context, document engine.DocumentID) engine.Collaboration {
+	if row, err := a.Store.ResourceByDocument(ctx, document); err == nil {
+		return row.Collaboration
+	}
+	return engine.Sharing
 }
 
 // sharedWith tells what a call is about; it is an error, a refusal, where a site has no part in that.
@@ -91,10 +109,7 @@ func (a *API) sharedWith(c echo.Context, from engine.SiteID, in engine.Subject) 
 		}
 		return engine.Wish{Service: row.Service, Kind: row.Kind, Scope: row.Collaboration}, nil
 	}
-	about.Scope = engine.Sharing
-	if row, err := a.Store.ResourceByDocument(ctx, document); err == nil {
-		about.Scope = row.Collaboration
-	}
+	about.Scope = a.collaborationOf(ctx, document)
 	return about, nil
 }
 

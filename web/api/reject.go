@@ -99,11 +99,18 @@ func (a *API) reject(ctx context.Context, from engine.SiteID, id engine.Operatio
 	if row.Type != engine.TypeDelete {
 		return Back{}, refuse(http.StatusUnprocessableEntity, "settle", "%s %s is no deletion: there is nothing to reject", row.Type, id)
 	}
-	if v := a.Accepts(engine.Wish{From: from, Service: row.Service, Kind: row.Kind, Scope: engine.Replication, Act: engine.ActChange}); from != a.Mesh.Self() && !v.Accepted {
-		return Back{}, refuse(http.StatusForbidden, "not-accepted", "%s; nothing has happened", v.Reason)
+	held := row.Sites[a.Mesh.Self()].State == engine.StateHeld
+	if from != a.Mesh.Self() {
+		w := engine.Wish{From: from, Service: row.Service, Kind: row.Kind, Scope: a.collaborationOf(ctx, row.Document), Act: engine.ActCreate}
+		if held {
+			w.Act = engine.ActChange
+		}
+		if err := a.lets(w, !held); err != nil {
+			return Back{}, err
+		}
 	}
 	b := Back{Operation: string(id), Resource: string(row.Resource), Service: string(row.Service), Kind: string(row.Kind)}
-	if row.Sites[a.Mesh.Self()].State == engine.StateHeld {
+	if held {
 		made, err := a.Operator.Reject(ctx, id, a.decider(ctx, from))
 		b.Resource = string(made)
 		return b, err
