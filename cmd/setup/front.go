@@ -104,6 +104,14 @@ func (f *Front) Check(ctx context.Context) error {
 	return nil
 }
 
+// Unasked says of each service that nobody has asked it, in place of Check.
+func (f *Front) Unasked() {
+	for _, s := range f.Services {
+		f.Told = append(f.Told, fmt.Sprintf("%s at %s, which nobody has asked", s.Name, s.Upstream))
+	}
+	f.Next = append(f.Next, "whether it answers, and is what the catalog says, is not known (--offline): start it before \"skerry catalog try\"")
+}
+
 func (f *Front) ask(ctx context.Context, c *glue.Catalog, s Service) (told string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()

@@ -30,7 +30,7 @@ var usual = []string{"/openapi.yaml", "/openapi.json", "/swagger.json", "/v3/api
 func FromOpenAPI(ctx context.Context, source string, o Options) (Front, error) {
 	if address, ok := web(source); ok {
 		if o.Offline {
-			return Front{}, errors.New("--offline asks nobody: give --openapi a file")
+			return Front{}, errors.New("--offline asks nobody: give --openapi a file, or --upstream alone")
 		}
 		if o.Upstreams[""] == "" && o.Upstreams[o.Service] == "" {
 			o.Upstreams = map[string]string{"": address.Scheme + "://" + address.Host}
@@ -51,11 +51,13 @@ func FromAddress(ctx context.Context, address string, o Options) (Front, error) 
 		return Front{}, fmt.Errorf("%q is no address of an application: give a URL such as http://127.0.0.1:9801", address)
 	}
 	o.Upstreams = map[string]string{"": u.Scheme + "://" + u.Host}
+	var told []string
 	if !o.Offline {
 		candidates := usual
 		if strings.Trim(u.Path, "/") != "" {
 			candidates = []string{u.Path}
 		}
+		told = []string{"no OpenAPI document at " + address}
 		for _, path := range candidates {
 			at := u.Scheme + "://" + u.Host + path
 			if text, err := fetch(ctx, at, o); err == nil {
@@ -67,7 +69,7 @@ func FromAddress(ctx context.Context, address string, o Options) (Front, error) 
 	}
 	application, service := orElse(o.Application, "application"), orElse(o.Service, "application")
 	f := Front{Catalog: fmt.Appendf(nil, bareCatalog, application, service),
-		Told: []string{"no OpenAPI document at " + address},
+		Told: told,
 		Next: []string{"say in catalog.yaml which kinds of resources it has (docs/catalog.md): until then requests pass, and nothing is replicated"}}
 	return f.placed(o)
 }

@@ -74,10 +74,10 @@ func (c *initCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if !c.Offline {
-		if err := front.Check(ctx); err != nil {
-			return err
-		}
+	if c.Offline {
+		front.Unasked()
+	} else if err := front.Check(ctx); err != nil {
+		return err
 	}
 	site := setup.Site{Name: name, DataDir: cmp.Or(c.DataDir, "data"), API: c.APIListen, Listen: c.Listen, MeshPort: c.MeshPort, Announce: c.Announce, JoinFile: c.JoinFile}
 	paths, err := front.Write(c.Folder, site, p.now())

@@ -38,7 +38,7 @@ func (catalogTry) Help() string {
 agent would, lists and deletes them. It tells of identifiers that are not where the catalog says, of fields that change by
 themselves and belong into "ignore", of a PUT that drops fields, of a DELETE that lingers. Objects are named skerry-try-…, and
 are deleted at the end; those that could not be are listed. It asks before it makes anything. It goes past the agent, to the
-application. The exit status is 1 where the catalog is untrue.
+application. The exit status is 1 where the catalog is untrue, or nothing could be tried.
 
 Examples:
 
@@ -86,7 +86,7 @@ func (c *catalogTry) Run(ctx context.Context, p *program) error {
 	} else {
 		tellTrial(p, t.Kinds, report)
 	}
-	if !report.True() {
+	if !report.True() || len(report.Tried) == 0 {
 		return ended{exitRefused}
 	}
 	return nil
