@@ -30,18 +30,23 @@ func TestClientsOfClusters(t *testing.T) {
 	}))
 	defer cluster.Close()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cluster.Certificate().Raw})
-	for user, want := range map[string][]string{
-		"token: abc":                      {`/~scope/paris/api scope="" after=""`, `/~scope/paris/api scope="" after="written"`},
-		"client-certificate-data: abc":    {`/~scope/paris/api scope="" after=""`, `/~scope/paris/api scope="" after=""`},
-		"exec: {command: some-programme}": {`/~scope/paris/api scope="" after=""`, `/~scope/paris/api scope="" after=""`},
+	const first, after = `/~scope/paris/api scope="" after=""`, `/~scope/paris/api scope="" after="written"`
+	named := strings.Replace(cluster.URL, "127.0.0.1", "localhost", 1) // the certificate is for example.com
+	for _, c := range []struct{ at, certified, user, second string }{
+		{cluster.URL, "", "token: abc", after},
+		{named, "example.com", "token: abc", after},
+		{cluster.URL, "", "client-certificate-data: abc", first},
+		{named, "example.com", "client-certificate-data: abc", first},
+		{cluster.URL, "", "exec: {command: some-programme}", first},
 	} {
+		user, want := c.user, []string{first, c.second}
 		file := filepath.Join(t.TempDir(), "config")
-		text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %q}}],
-users: [{name: u, user: {%s}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`, cluster.URL, base64.StdEncoding.EncodeToString(ca), user)
+		text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q, tls-server-name: %q, certificate-authority-data: %q}}],
+users: [{name: u, user: {%s}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`, c.at, c.certified, base64.StdEncoding.EncodeToString(ca), user)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		services := []service{{Name: "cluster", URL: cluster.URL, Glue: glue.GlueKubernetes}}
+		services := []service{{Name: "cluster", URL: c.at, Glue: glue.GlueKubernetes}}
 		x, err := startProxy(context.Background(), "paris", services, &http.Transport{}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +94,23 @@ func clientOf(t *testing.T, file string) (*http.Client, string) {
 	if !ok || err != nil {
 		t.Fatalf("it names no proxy: %s, %v", b, err)
 	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(at.CA)
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{RootCAs: roots}}}, at.Server
+	trusts := &tls.Config{RootCAs: x509.NewCertPool()}
+	trusts.RootCAs.AppendCertsFromPEM(at.CA)
+	if strings.Contains(string(b), "tls-server-name: example.com") {
+		trusts.ServerName = "example.com"
+	}
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: trusts}}, at.Server
+}
+
+// TestWhomACertificateIsFor: clients are told the name in it where they would look for another.
+func TestWhomACertificateIsFor(t *testing.T) {
+	for _, c := range []struct{ url, name, want string }{
+		{"https://192.0.2.1:7443", "paris.example", "paris.example"},
+		{"https://192.0.2.1:7443", "", ""},
+		{"https://Paris.Example:7443", "paris.example", ""},
+	} {
+		if got := (&service{URL: c.url, ServerName: c.name}).certified(); got != c.want {
+			t.Errorf("at %s for %q it is %q, want %q", c.url, c.name, got, c.want)
+		}
+	}
 }

@@ -209,15 +209,15 @@ func (x *scopeProxy) withScope(w http.ResponseWriter, r *http.Request) {
 	x.inside(w, r, x.to(&url.URL{Scheme: "https", Host: r.Host}, via, ""))
 }
 
-// trusts has a server reached by who trusts these authorities, in PEM; none: the system's.
-func (x *scopeProxy) trusts(server string, ca []byte) {
+// trusts has a server, whose certificate is for certified (empty: for its address), reached by who trusts these authorities, in PEM; none: the system's.
+func (x *scopeProxy) trusts(server, certified string, ca []byte) {
 	u, err := url.Parse(server)
 	if err != nil {
 		return // it was understood before
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = func(r *http.Request) (*url.URL, error) { return x.next(r.URL) }
-	t.DisableCompression, t.ForceAttemptHTTP2, t.TLSClientConfig = true, false, &tls.Config{MinVersion: tls.VersionTLS12}
+	t.DisableCompression, t.ForceAttemptHTTP2, t.TLSClientConfig = true, false, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: certified}
 	if len(ca) > 0 {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca)

@@ -61,7 +61,7 @@ func (c *kubeconfigCommand) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	through, token, err := config.Through(c.Context, s.Name, server, ca)
+	through, token, err := config.Through(c.Context, s.Name, server, s.certified(), ca)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
@@ -98,6 +98,14 @@ func (c *kubeconfigCommand) cluster(ctx context.Context, p *program) (service, e
 		return service{}, usagef("there is no service %q at this site that is a cluster", c.Service)
 	}
 	return service{}, usagef("no service of this site is a cluster (glue: kubernetes in the catalog)")
+}
+
+// certified is whom the certificate of the service's listener is for, empty where that is its address.
+func (s *service) certified() string {
+	if u, err := url.Parse(s.URL); err == nil && strings.EqualFold(u.Hostname(), s.ServerName) {
+		return ""
+	}
+	return s.ServerName
 }
 
 // servicesHere lists this site's services, at addresses that this program can reach.

@@ -207,7 +207,7 @@ func TestThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	through, token, err := c.Through("", "cluster", "https://127.0.0.1:9701/~scope/a", []byte("PEM"))
+	through, token, err := c.Through("", "cluster", "https://127.0.0.1:9701/~scope/a", "paris.example", []byte("PEM"))
 	if err != nil || !token {
 		t.Fatal(token, err)
 	}
@@ -215,7 +215,7 @@ func TestThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"https://127.0.0.1:9701/~scope/a", "tokenFile: /home/me/secret", `namespace: "n"`, "certificate-authority-data: UEVN"} {
+	for _, want := range []string{"https://127.0.0.1:9701/~scope/a", "tokenFile: /home/me/secret", `namespace: "n"`, "certificate-authority-data: UEVN", "tls-server-name: paris.example"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("it lacks %s:\n%s", want, b)
 		}
@@ -223,10 +223,10 @@ func TestThrough(t *testing.T) {
 	if strings.Contains(string(b), "10.0.0.1") || strings.Contains(string(b), "other") {
 		t.Errorf("it names what goes past the agent:\n%s", b)
 	}
-	if _, token, err := c.Through("o", "cluster", "https://x", nil); err != nil || token {
+	if _, token, err := c.Through("o", "cluster", "https://x", "", nil); err != nil || token {
 		t.Errorf("a certificate is taken for a token: %v", err)
 	}
-	if _, _, err := c.Through("none", "cluster", "https://x", nil); err == nil {
+	if _, _, err := c.Through("none", "cluster", "https://x", "", nil); err == nil {
 		t.Error("there is no such context")
 	}
 }

@@ -86,22 +86,25 @@ func (c *Kubeconfig) Proxy(proxy string, meant func(server string) bool) (change
 }
 
 // Stand has clients reach the servers that are meant by way of a proxy that stands in for them, with certificates of an authority (PEM), and calls
-// trusted with each of them and the authorities that clients trusted there before (PEM; none: the system's). Entries that name a proxy, that
-// trust in another way, or whose users may show certificates, which would not get past the proxy, stay as they are.
-func (c *Kubeconfig) Stand(proxy string, authority []byte, meant func(server string) bool, trusted func(server string, ca []byte)) error {
+// trusted with each of them, whom its certificate is for (empty: its address), and the authorities that clients trusted there before (PEM; none: the
+// system's). Entries that name a proxy, that trust in another way, or whose users may show certificates, which would not get past the proxy, stay as
+// they are.
+func (c *Kubeconfig) Stand(proxy string, authority []byte, meant func(server string) bool, trusted func(server, certified string, ca []byte)) error {
 	for _, e := range c.list("clusters") {
 		about := inner(e, "clusters")
 		server, ok := about["server"].(string)
 		name, _ := e["name"].(string)
-		if !ok || !meant(server) || about["proxy-url"] != nil || about["tls-server-name"] != nil || about["insecure-skip-tls-verify"] == true || c.certified(name) {
+		if !ok || !meant(server) || about["proxy-url"] != nil || about["insecure-skip-tls-verify"] == true || c.certified(name) {
 			continue
 		}
 		ca, err := authorities(about)
 		if err != nil {
 			return fmt.Errorf("the authority of the cluster %q: %w", name, err)
 		}
-		trusted(server, ca)
+		certified, _ := about["tls-server-name"].(string)
+		trusted(server, certified, ca)
 		delete(about, "certificate-authority")
+		delete(about, "tls-server-name")
 		about["certificate-authority-data"], about["proxy-url"] = base64.StdEncoding.EncodeToString(authority), proxy
 	}
 	return nil
@@ -131,10 +134,10 @@ func authorities(about map[string]any) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(data)
 }
 
-// Through returns the configuration of a client that reaches a cluster at server, through an agent whose certificate one of the
-// authorities in ca (PEM; none: the system's) has signed, as the user and in the namespace of a context (empty: the current one).
-// Token says whether that user has something which the cluster sees through an agent: a certificate it does not.
-func (c *Kubeconfig) Through(context, name, server string, ca []byte) (_ *Kubeconfig, token bool, err error) {
+// Through returns the configuration of a client that reaches a cluster at server, through an agent whose certificate is for certified (empty: for that
+// address) and signed by one of the authorities in ca (PEM; none: the system's), as the user and in the namespace of a context (empty: the current
+// one). Token says whether that user has something which the cluster sees through an agent: a certificate it does not.
+func (c *Kubeconfig) Through(context, name, server, certified string, ca []byte) (_ *Kubeconfig, token bool, err error) {
 	if context == "" {
 		context, _ = c.doc["current-context"].(string)
 	}
@@ -153,6 +156,9 @@ func (c *Kubeconfig) Through(context, name, server string, ca []byte) (_ *Kubeco
 	cluster := map[string]any{"server": server}
 	if len(ca) > 0 {
 		cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(ca)
+	}
+	if certified != "" {
+		cluster["tls-server-name"] = certified
 	}
 	to := map[string]any{"cluster": name, "user": user}
 	if ns, ok := from["namespace"]; ok {

@@ -210,7 +210,7 @@ func (c *Cluster) Through(listen string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	through, _, err := config.Through("", Service, "https://"+listen, ca)
+	through, _, err := config.Through("", Service, "https://"+listen, "", ca)
 	if err != nil {
 		return nil, err
 	}
