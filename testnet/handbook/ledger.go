@@ -50,7 +50,7 @@ var ledger = []entry{
 
 	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo"},
 	{page: "README.md", begins: "skerry init", runner: "testnet/handbook TestInitAndAgent"},
-	{page: "docs/install.md", begins: "podman load", why: "there is no podman here; testnet/release unpacks the image and runs what is in it"},
+	{page: "docs/install.md", begins: "podman load", runner: "testnet/release podman"},
 	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", runner: "testnet/release standsBy"},
 	{page: "docs/k3s.md", why: "takes helm, a registry and nodes that run pods; testnet/kubernetes TestChart has a cluster take what Helm renders"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skerry/skerry/testnet/handbook"
 )
 
 func TestTheSameFilesGiveTheSameImage(t *testing.T) {
@@ -63,7 +65,50 @@ func TestImage(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^paris .*this site`).MatchString(out) {
 		t.Errorf("no agent has answered:\n%s", out)
 	}
+	podman(t, path)
 }
+
+// podman runs what docs/install.md has for an image, with the podman of Debian. What that keeps goes with the test.
+func podman(t *testing.T, image string) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		// The runtime that takes control groups of both kinds, and limits that an account may lower itself to.
+		"containers.conf": "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n[containers]\ndefault_ulimits = [\"nofile=1024:4096\", \"nproc=1024:4096\"]\n",
+		"storage.conf":    fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = \"/run/containers\"\n", filepath.Join(folder, "storage")),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CONTAINERS_CONF", filepath.Join(folder, "containers.conf"))
+	t.Setenv("CONTAINERS_STORAGE_CONF", filepath.Join(folder, "storage.conf"))
+	err := handbook.Blocks(".", "testnet/release podman", func(_ string, b handbook.Block) error {
+		out := run(t, "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "bash", "-eu", "-o", "pipefail", "-c", fmt.Sprintf(podmanMachine, folder, image, b.Commands), "bash", "packaging/examples")
+		if !regexp.MustCompile(`(?m)^Loaded image: localhost/skerry:(?s:.*)^paris .*this site(?s:.*)agent has stopped(?s:.*)^stopped: 0$`).MatchString(out) {
+			return fmt.Errorf("no agent has answered in a container:\n%s", out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// podmanMachine has an image and a site's configuration where the page says, leaves the last command running, asks the agent, and stops it.
+const podmanMachine = `mount -t tmpfs tmpfs /run
+ip link set lo up
+mkdir %[1]s/dist
+cp -r $1 %[1]s/etc
+cd %[1]s
+ln -s %[2]s dist/skerry_amd64.oci.tar
+%[3]s > said 2>&1 &
+for try in {1..100}; do podman exec -l skerry sites && break; sleep 0.2; done
+podman stop -l
+wait $! && status=0 || status=$?
+cat said
+echo "stopped: $status"
+`
 
 // apart unpacks an image's archive into a folder and compares everything with the sum that it is named by.
 func apart(t *testing.T, image []byte, root string) imageConfig {
