@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -78,4 +79,31 @@ func Tools(ctx context.Context, modules string, flags func() (string, error)) (s
 		return "", err
 	}
 	return dir, nil
+}
+
+// Program builds a program of one file into a folder, with what a module has, such as client-go; modules is its folder.
+func Program(ctx context.Context, modules, source, dir string) (string, error) {
+	modules, err := filepath.Abs(modules)
+	if err != nil {
+		return "", err
+	}
+	source, err = filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	name, _, _ := strings.Cut(filepath.Base(source), ".")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(modules, name, "main.go"): source}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./"+name)
+	cmd.Dir, cmd.Env = modules, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	return program, nil
 }

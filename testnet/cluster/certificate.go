@@ -18,10 +18,10 @@ type pair struct {
 	key         *ecdsa.PrivateKey
 }
 
-// authority makes a certificate for loopback that is its own authority.
+// authority makes a certificate that is its own authority, for loopback, and for what pods call an API server.
 func authority(name string) (*pair, error) {
 	c := template(pkix.Name{CommonName: name}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
-	c.IsCA, c.BasicConstraintsValid, c.IPAddresses = true, true, []net.IP{net.IPv4(127, 0, 0, 1)}
+	c.IsCA, c.BasicConstraintsValid, c.IPAddresses, c.DNSNames = true, true, []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"kubernetes.default.svc"}
 	c.KeyUsage |= x509.KeyUsageCertSign
 	return sign(c, nil)
 }

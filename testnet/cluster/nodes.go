@@ -22,6 +22,8 @@ type Nodes struct {
 	// Base reaches the host of the cluster.
 	Base *http.Transport
 	Log  *slog.Logger
+	// Podman runs what is in pods; nil: nothing does, they are said to run.
+	Podman *Podman
 
 	client *http.Client
 }
@@ -34,8 +36,10 @@ type pod struct {
 		Labels                           map[string]string
 	}
 	Spec struct {
-		NodeName   string
-		Containers []struct{ Name, Image string }
+		NodeName, ServiceAccountName string
+		Containers                   []container
+		Volumes                      []volume
+		SecurityContext              struct{ RunAsUser, RunAsGroup int }
 	}
 	Status struct{ Phase string }
 }
@@ -68,6 +72,12 @@ func (n *Nodes) follow(ctx context.Context) error {
 		map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": node}})
 	if err != nil {
 		return err
+	}
+	if n.Podman != nil {
+		_, err := n.do(ctx, http.MethodPatch, "/api/v1/nodes/"+node+"/status", "application/merge-patch+json", map[string]any{"status": n.Podman.status()})
+		if err != nil {
+			return err
+		}
 	}
 	b, err := n.do(ctx, http.MethodGet, "/api/v1/pods", "", nil)
 	if err != nil {
@@ -115,6 +125,12 @@ func (n *Nodes) see(ctx context.Context, p *pod) {
 	var err error
 	switch {
 	case p.Metadata.DeletionTimestamp != "":
+		if n.Podman != nil {
+			err = n.Podman.end(ctx, p)
+		}
+		if err != nil {
+			break
+		}
 		_, err = n.do(ctx, http.MethodDelete, at+"?gracePeriodSeconds=0", "", nil)
 	case p.Spec.NodeName == "":
 		_, err = n.do(ctx, http.MethodPost, at+"/binding", "application/json", map[string]any{"apiVersion": "v1", "kind": "Binding",
@@ -122,6 +138,12 @@ func (n *Nodes) see(ctx context.Context, p *pod) {
 	case p.Status.Phase == "Running" && p.Metadata.Labels["batch.kubernetes.io/job-name"] != "":
 		_, err = n.do(ctx, http.MethodPatch, at+"/status", "application/merge-patch+json", map[string]any{"status": map[string]any{"phase": "Succeeded"}})
 	case p.Status.Phase == "" || p.Status.Phase == "Pending":
+		if n.Podman != nil {
+			err = n.Podman.start(ctx, n, p)
+		}
+		if err != nil {
+			break
+		}
 		var containers []any
 		for _, c := range p.Spec.Containers {
 			containers = append(containers, map[string]any{"name": c.Name, "image": c.Image, "imageID": c.Image, "ready": true, "started": true,

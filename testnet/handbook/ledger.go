@@ -37,6 +37,8 @@ var ledger = []entry{
 	{page: "docs/clusters.md", runner: "testnet/handbook TestClusters"},
 	{page: "docs/kubernetes.md", runner: "testnet/handbook TestClusters"},
 
+	{page: "docs/k3s.md", runner: "testnet/handbook TestK3s"},
+
 	{page: "docs/install.md", runner: "testnet/release followInstall"},
 
 	{page: "docs/openstack.md", runner: "testnet/openstack page"},
@@ -48,11 +50,11 @@ var ledger = []entry{
 	{page: "docs/scope-lang.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
 	{page: "docs/cross.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
 
-	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo"},
+	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo, and TestTargetsAreThere asks make"},
 	{page: "README.md", begins: "skerry init", runner: "testnet/handbook TestInitAndAgent"},
 	{page: "docs/install.md", begins: "podman load", runner: "testnet/release podman"},
 	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", runner: "testnet/release standsBy"},
-	{page: "docs/k3s.md", why: "takes helm, a registry and nodes that run pods; testnet/kubernetes TestChart has a cluster take what Helm renders"},
+	{page: "docs/k3s.md", begins: "$ mkdir -p ~/.kube", why: "takes k3s, which takes a kernel that starts containers of containerd; its kubeconfig has another place in the test"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},
 	{page: "docs/nat.md", begins: "$ skerry sites doctor", why: "takes three sites behind two NATs; testnet/acceptance TestDoctorSaysWhySitesDoNotMeet has such ones"},
 	{page: "docs/openstack.md", begins: "skerry exec --scope '{compute: dc1, image: dc2}'", why: "testnet/openstack TestNova has the same with a flavour and an image of its own"},

@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,5 +99,42 @@ func TestBlockWithoutEntry(t *testing.T) {
 		if e, err := entryOf("README.md", b); err == nil || !strings.Contains(err.Error(), "README.md:7") {
 			t.Errorf("%q is taken for %+v", b.Commands, e)
 		}
+	}
+}
+
+// ofMake is a command of make: a target, and variables.
+var ofMake = regexp.MustCompile("(?m)(?:`|^)(make [a-z-]+(?: [A-Z]+=(?:\"[^\"`$]*\"|[\\w/-]*))*)(?:`| *#|$)")
+
+// TestTargetsAreThere: make knows what pages have it make, with the arguments that they give. What it would run is not run here.
+func TestTargetsAreThere(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		more, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, more...)
+	}
+	seen := map[string]bool{}
+	for _, page := range pages {
+		source, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range ofMake.FindAllStringSubmatch(string(source), -1) {
+			command := m[1]
+			if seen[command] {
+				continue
+			}
+			seen[command] = true
+			c := exec.CommandContext(t.Context(), "bash", "-c", strings.Replace(command, "make ", "make --dry-run ", 1))
+			c.Dir = root
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s has %q: %v: %s", page, command, err, out)
+			}
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d commands of make are found", len(seen))
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/skerry/skerry/testnet/cluster"
 	"github.com/skerry/skerry/testnet/env"
 )
 
@@ -144,38 +144,13 @@ func (f *following) tells(e *env.Env, s *site, before int, words ...string) {
 	})
 }
 
-// informer builds the program in testdata, with the client-go of the cluster.
-func informer(t *testing.T) string {
-	t.Helper()
-	source, err := filepath.Abs("testdata/informer.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := filepath.Abs("../apps/kubernetes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "informer", "main.go"): source}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "informer")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./informer")
-	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return program
-}
-
 // TestWatchOfSeveralSites: clients follow two sites in one stream, through a cut, and neither lose nor make up anything.
 func TestWatchOfSeveralSites(t *testing.T) {
 	t.Parallel()
-	controller := informer(t)
+	controller, err := cluster.Program(t.Context(), "../apps/kubernetes", "testdata/informer.go.txt", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, all := sites(t, "site1", "site2")
 	site1, site2 := all[0], all[1]
 	create := func(scope, name string) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,19 +73,14 @@ func TestImage(t *testing.T) {
 func podman(t *testing.T, image string) {
 	t.Helper()
 	folder := t.TempDir()
-	for name, text := range map[string]string{
-		// The runtime that takes control groups of both kinds, and limits that an account may lower itself to.
-		"containers.conf": "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n[containers]\ndefault_ulimits = [\"nofile=1024:4096\", \"nproc=1024:4096\"]\n",
-		"storage.conf":    fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = \"/run/containers\"\n", filepath.Join(folder, "storage")),
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	variables, err := handbook.Podman(folder)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Setenv("CONTAINERS_CONF", filepath.Join(folder, "containers.conf"))
-	t.Setenv("CONTAINERS_STORAGE_CONF", filepath.Join(folder, "storage.conf"))
-	err := handbook.Blocks(".", "testnet/release podman", func(_ string, b handbook.Block) error {
-		out := run(t, "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "bash", "-eu", "-o", "pipefail", "-c", fmt.Sprintf(podmanMachine, folder, image, b.Commands), "bash", "packaging/examples")
+	err = handbook.Blocks(".", "testnet/release podman", func(_ string, b handbook.Block) error {
+		argv := slices.Concat([]string{"--mount", "--net", "--pid", "--fork", "--mount-proc", "env"}, variables,
+			[]string{"bash", "-eu", "-o", "pipefail", "-c", fmt.Sprintf(podmanMachine, folder, image, b.Commands), "bash", "packaging/examples"})
+		out := run(t, "unshare", argv...)
 		if !regexp.MustCompile(`(?m)^Loaded image: localhost/skerry:(?s:.*)^paris .*this site(?s:.*)agent has stopped(?s:.*)^stopped: 0$`).MatchString(out) {
 			return fmt.Errorf("no agent has answered in a container:\n%s", out)
 		}
