@@ -48,6 +48,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	herald := &herald{a.server.API(), a.core.Mesh, a.log, time.Now}
 	fronts.Go(func() error { return herald.run(served) })
+	fronts.Go(func() error { return a.watched(served) })
 	fronts.Go(func() error {
 		select {
 		case <-broken.Done():

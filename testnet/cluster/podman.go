@@ -18,6 +18,8 @@ import (
 type Podman struct {
 	// Command is podman there, with arguments.
 	Command func(args ...string) []string
+	// Prefix begins the names of its containers: podman has those of other nodes too.
+	Prefix string
 	// Dir has what is in volumes.
 	Dir string
 	// Names are lines of /etc/hosts, HOST:ADDRESS, that the cluster's DNS would tell.
@@ -56,7 +58,7 @@ func (m *Podman) status() map[string]any {
 		"daemonEndpoints": map[string]any{"kubeletEndpoint": map[string]any{"Port": m.Port}}}
 }
 
-func (m *Podman) name(p *pod) string { return p.Metadata.Namespace + "-" + p.Metadata.Name }
+func (m *Podman) name(p *pod) string { return m.Prefix + p.Metadata.Namespace + "-" + p.Metadata.Name }
 
 // end ends a pod.
 func (m *Podman) end(ctx context.Context, p *pod) error {

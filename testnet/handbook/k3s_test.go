@@ -95,7 +95,7 @@ func (m *machine) worker(t *testing.T, programs, asked string, podman func(h *ne
 		t.Fatal(err)
 	}
 	m.start(t, m.host.Command(c.Command()...))
-	m.start(t, m.host.Command(append([]string{asked, fmt.Sprintf("%s:%d", m.host.Address, port), c.CA(), c.Key()}, podman(m.host, "exec")[4:]...)...))
+	m.start(t, m.host.Command(append([]string{asked, fmt.Sprintf("%s:%d", m.host.Address, port), c.CA(), c.Key(), m.host.Name + "-"}, podman(m.host, "exec")[4:]...)...))
 	base := m.host.Client().Transport.(*http.Transport)
 	if err := c.Ready(t.Context(), base, func() error { return nil }); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func (m *machine) worker(t *testing.T, programs, asked string, podman func(h *ne
 		t.Fatal(err)
 	}
 	nodes := &cluster.Nodes{Cluster: c, Base: base, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Podman: &cluster.Podman{Command: func(args ...string) []string { return podman(m.host, args...) }, Dir: t.TempDir(),
+		Podman: &cluster.Podman{Command: func(args ...string) []string { return podman(m.host, args...) }, Prefix: m.host.Name + "-", Dir: t.TempDir(),
 			Names: []string{"kubernetes.default.svc:127.0.0.1"}, Address: m.host.Address, Port: port}}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -116,6 +116,11 @@ func (m *machine) worker(t *testing.T, programs, asked string, podman func(h *ne
 			t.Error(err)
 		}
 		log.Close()
+		if t.Failed() {
+			argv := podman(m.host, "logs", m.host.Name+"-skerry-skerry-0")
+			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+			t.Logf("the pod of %s: %v\n%s", m.host.Name, err, out)
+		}
 	})
 	// As k3s has it: a user with a certificate, and everything is called default.
 	b, err := os.ReadFile(c.Certified(cluster.Anna))
@@ -161,8 +166,13 @@ func (m *machine) write(t *testing.T, name, text string) {
 // start starts what runs until the machine ends.
 func (m *machine) start(t *testing.T, argv []string) {
 	t.Helper()
+	log, err := os.OpenFile(filepath.Join(m.folder, "cluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
 	c := exec.Command(argv[0], argv[1:]...)
-	c.Stdout, c.Stderr, c.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setpgid: true}
+	c.Stdout, c.Stderr, c.SysProcAttr = log, log, &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
