@@ -3,12 +3,15 @@ package acceptance
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/skerry/skerry/testnet/env"
+	"github.com/skerry/skerry/testnet/handbook"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/doctor"
 )
@@ -76,7 +79,22 @@ func TestDoctorSaysWhySitesDoNotMeet(t *testing.T) {
 	said(e.Site("nantes"), "brest", "lyon", doctor.Unknown, "not-asked") // it reaches neither
 	said(paris, "lyon", "paris", doctor.Direct, "")
 
-	// As people ask for it.
+	// As docs/nat.md has it, where addresses are others.
+	if err := handbook.Blocks(filepath.Join("..", ".."), "testnet/acceptance TestDoctorSaysWhySitesDoNotMeet", func(_ string, b handbook.Block) error {
+		argv := paris.Host().Command("env", "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "SKERRY_API="+paris.Client().Base, "bash", "-c", b.Commands)
+		out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput()
+		var status *exec.ExitError
+		if !errors.As(err, &status) || status.ExitCode() != 1 {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		if want := b.Missing(strings.NewReplacer("10.77.0.2", "198.51.100.7", "4701", "4700").Replace(string(out))); want != "" {
+			return fmt.Errorf("it does not show %q in its turn, but\n%s", want, out)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	// Of one site.
 	argv := paris.Host().Command(program, "sites", "doctor", "nantes", "--api", paris.Client().Base)
 	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput()
 	var status *exec.ExitError

@@ -44,6 +44,8 @@ var ledger = []entry{
 	{page: "docs/openstack.md", runner: "testnet/openstack page"},
 	{page: "docs/openstack.md", begins: "ROLE=", runner: "testnet/openstack rightsOfUsers"},
 
+	{page: "docs/nat.md", runner: "testnet/acceptance TestDoctorSaysWhySitesDoNotMeet"},
+
 	{page: "docs/walk-through.md", runner: "testnet/demo TestPageHasTheWalkThrough"},
 
 	{page: "README.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
@@ -56,7 +58,6 @@ var ledger = []entry{
 	{page: "docs/install.md", begins: "skerry agent --config /etc/skerry/agent.yaml --standby", runner: "testnet/release standsBy"},
 	{page: "docs/k3s.md", begins: "$ mkdir -p ~/.kube", why: "takes k3s, which takes a kernel that starts containers of containerd; its kubeconfig has another place in the test"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},
-	{page: "docs/nat.md", begins: "$ skerry sites doctor", why: "takes three sites behind two NATs; testnet/acceptance TestDoctorSaysWhySitesDoNotMeet has such ones"},
 	{page: "docs/openstack.md", begins: "skerry exec --scope '{compute: dc1, image: dc2}'", why: "testnet/openstack TestNova has the same with a flavour and an image of its own"},
 	{page: "docs/supply-chain.md", begins: "git clone", why: "takes the network, cargo's nightly toolchain and cmake"},
 }
