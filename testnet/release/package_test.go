@@ -44,6 +44,10 @@ func TestDebianPackage(t *testing.T) {
 	pkg, socket := filepath.Join(folder, "skerry.deb"), filepath.Join(folder, "notify")
 	arch := strings.TrimSpace(run(t, "dpkg", "--print-architecture"))
 	run(t, ".ci/package", program, arch, pkg)
+	run(t, ".ci/try", arch, pkg)
+	if out, err := exec.Command(".ci/try", "riscv64", pkg).CombinedOutput(); err == nil || !strings.Contains(string(out), "is not for riscv64") {
+		t.Errorf("a package of another architecture: %v, %s", err, out)
+	}
 
 	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
