@@ -1,8 +1,9 @@
 // Command reference writes docs/reference/configuration.md from the comments of the structs that a configuration is read into: what stands in
-// brackets behind a field's name are its keys.
+// brackets behind a field's name are its keys. It writes docs/reference/rest.md from the OpenAPI document.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -24,8 +25,10 @@ Made from the comments in [cmd/agent/config.go](../../cmd/agent/config.go) by ` 
 
 func main() {
 	text, err := page("cmd/agent")
-	if err == nil {
-		err = os.WriteFile(filepath.Join("docs", "reference", "configuration.md"), text, 0o644)
+	calls, wrong := rest("web/api/openapi.yaml")
+	if err = errors.Join(err, wrong); err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join("docs", "reference", "configuration.md"), text, 0o644),
+			os.WriteFile(filepath.Join("docs", "reference", "rest.md"), calls, 0o644))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

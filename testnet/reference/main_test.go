@@ -51,6 +51,31 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
+// TestEveryCallIsThere: each path of the document has a line, and "make generate" has written the page.
+func TestEveryCallIsThere(t *testing.T) {
+	document := filepath.Join("..", "..", "web", "api", "openapi.yaml")
+	page, err := rest(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile(`(?m)^  (/[^:]*):$`).FindAllStringSubmatch(string(text), -1)
+	for _, m := range paths {
+		if !strings.Contains(string(page), " "+m[1]+"`**") {
+			t.Errorf("%s is left out", m[1])
+		}
+	}
+	if len(paths) < 50 {
+		t.Errorf("there are %d paths: the pattern does not find them", len(paths))
+	}
+	if there, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "rest.md")); err != nil || string(there) != string(page) {
+		t.Errorf("docs/reference/rest.md is not what the document says (%v): make generate", err)
+	}
+}
+
 // TestNoGoNames: people who write the file do not know Go's names.
 func TestNoGoNames(t *testing.T) {
 	page, err := page(filepath.Join("..", "..", "cmd", "agent"))
