@@ -101,3 +101,27 @@ func TestTwoSitesBehindNATsMakeHoles(t *testing.T) {
 	e.Site("paris").Cut(t)
 	create(t, nantes, "{images: sync(nantes & lyon)}", `{"name":"debian"}`)
 }
+
+// TestAnAnnouncedNameOutlivesAnAddress: nantes, which nobody reaches from outside, finds paris again by the name that paris announces, after
+// paris has got another address while it was down.
+func TestAnAnnouncedNameOutlivesAnAddress(t *testing.T) {
+	const before, after = "10.77.0.1", "10.77.0.101"
+	e := env.New(t, env.Setup{Program: program, Sites: []string{"paris", "nantes"}, NAT: []string{"nantes"}, Application: env.Lab(program),
+		Prepare: func(s *env.Site) error {
+			if s.Name() == "paris" {
+				s.Config().MeshExtra = "  announce: [/dns/paris.skerry.example/udp/4701/quic-v1]\n"
+				return nil
+			}
+			return s.Host().Names(before + " paris.skerry.example\n")
+		}})
+	meet(t, e)
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	paris.Stop(t)
+	paris.Move(t, after)
+	if err := nantes.Host().Names(after + " paris.skerry.example\n"); err != nil {
+		t.Fatal(err)
+	}
+	paris.Start(t)
+	meet(t, e)
+	create(t, nantes, "{images: sync(paris & nantes)}", `{"name":"debian"}`)
+}
