@@ -102,6 +102,8 @@ type Kind struct {
 	Lists []string `json:"-"`
 	// Within is the kind of the containers that resources of this kind lie in, of the same service; empty for none.
 	Within KindName
+	// Contains says that resources of other kinds lie inside those of this kind. It is no rule.
+	Contains bool `json:"-"`
 	// Unique is where a representation shows the name that is given only once in a container that is spread over sites; empty:
 	// the identifier where clients choose it. UniqueExcept are patterns of names that are given more than once (path.Match).
 	Unique       Pointer

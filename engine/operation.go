@@ -20,7 +20,7 @@ const (
 	TypeAbsolute Type = "absolute" // PUT of opaque bytes, at an item or below it
 	TypeAction   Type = "action"   // POST below an item, and whatever else changes something
 	TypeDelete   Type = "delete"   // DELETE of an item
-	TypePlace    Type = "place"    // no request: sites are added to the placement or removed from it
+	TypePlace    Type = "place"    // no request: it changes the placement, or how that is divided
 	// TypeContent is a request of another agent that reads content beside a representation. It is no operation's.
 	TypeContent Type = "content"
 )
@@ -38,9 +38,10 @@ const (
 // Operation is one request that changes a resource, to be applied at every site of the resource's placement. The site
 // where it ran first, its origin, fixes all of it; it is immutable then. Slices and maps belong to it.
 type Operation struct {
-	ID     OperationID `cbor:"1,keyasint"`
-	Type   Type        `cbor:"2,keyasint"`
-	Method string      `cbor:"3,keyasint,omitempty"`
+	ID   OperationID `cbor:"1,keyasint"`
+	Type Type        `cbor:"2,keyasint"`
+	// Method of one that divides is MethodDivide: an agent that does not know these takes no TypePlace with a method, and holds it back.
+	Method string `cbor:"3,keyasint,omitempty"`
 	// Path has {id} in place of the resource's identifier; other identifiers in it, in Query and in Body are
 	// meta-identifiers.
 	Path   string            `cbor:"4,keyasint,omitempty"`
@@ -177,7 +178,7 @@ func (o *Operation) validate() error {
 		return errors.New("two bodies")
 	case !validHeader(o.Header):
 		return errors.New("a header that no operation has")
-	case (o.Type == TypePlace) != (o.Place != nil):
+	case (o.Type == TypePlace) != (o.Place != nil), o.Place != nil && o.Place.Parts != nil && o.Method != MethodDivide:
 		return errors.New("a placement change that is none")
 	}
 	if o.Asker != nil {
@@ -328,13 +329,18 @@ func isNumber(n json.Number) bool {
 
 // PlacementChange is what an operation of TypePlace does to where its resource lives. It is no request to the application.
 type PlacementChange struct {
-	// Add and Remove are sorted, have no site twice and none in common; at least one is not empty.
+	// Add and Remove are sorted, have no site twice and none in common; at least one is not empty. Some of Add may be there already.
 	Add    []SiteID `cbor:"1,keyasint,omitempty" json:"add,omitempty"`
 	Remove []SiteID `cbor:"2,keyasint,omitempty" json:"remove,omitempty"`
 	// Forced says that the added sites make the object from what is known, though actions have run on it whose effect
 	// nothing tells.
 	Forced bool `cbor:"3,keyasint,omitempty" json:"forced,omitempty"`
+	// Parts are the sites of each part from then on: one part makes it a replicated resource. Their sites are those of Add. Nil: as before.
+	Parts Parts `cbor:"4,keyasint,omitempty" json:"parts,omitempty"`
 }
+
+// MethodDivide is the method of an operation that states parts.
+const MethodDivide = "DIVIDE"
 
 // MaxPlaced is the most sites that one operation adds or removes.
 const MaxPlaced = 1024
@@ -353,6 +359,10 @@ func (c *PlacementChange) Validate() error {
 	}
 	if slices.ContainsFunc(c.Add, func(id SiteID) bool { return slices.Contains(c.Remove, id) }) {
 		return errors.New("a placement change that adds and removes one site")
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(c.Parts...)))
+	if c.Parts != nil && !slices.Equal(all, c.Add) || slices.ContainsFunc(c.Parts, func(part []SiteID) bool { return len(part) == 0 }) {
+		return errors.New("a division whose parts are not the sites that it names")
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (r *catalogReader) resolveContainers() {
 		case !slices.Equal(names[:len(names)-1], parameters(container.Item)):
 			p.collection.Problem("the path %q names other containers before {%s} than %q, where that kind is", p.kind.Collection, container.Name, container.Item)
 		default:
-			p.kind.Within = container.Name
+			p.kind.Within, container.Contains = container.Name, true
 		}
 	}
 }

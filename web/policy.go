@@ -59,6 +59,7 @@ var needs = map[string]auth.Role{
 	"GET /api/v1/resources/:id":           auth.Viewer,
 	"PATCH /api/v1/resources/:id":         auth.Operator,
 	"GET /api/v1/resources/:id/replicas":  auth.Viewer,
+	"GET /api/v1/resources/:id/division":  auth.Viewer,
 	"POST /api/v1/resources/:id/restore":  auth.Operator,
 	"POST /api/v1/resources/:id/check":    auth.Operator,
 	"POST /api/v1/resources/:id/keep":     auth.Operator,

@@ -13,6 +13,7 @@ type placeCommand struct {
 	Sites  []string `placeholder:"NAME,…" help:"All sites that it is to live at."`
 	Add    []string `placeholder:"NAME,…" help:"Sites that get a replica."`
 	Remove []string `placeholder:"NAME,…" help:"Sites that lose theirs; the object stays there, unmanaged."`
+	Scope  string   `placeholder:"SCOPE" help:"All of them, and how they share it: with % between them it is divided from then on, with & it is one replicated resource."`
 	Force  []string `placeholder:"actions" help:"Add sites though they would begin without what undeclared actions have done."`
 }
 
@@ -25,11 +26,16 @@ Examples:
 
     skerry resources place debian --add toulouse
     skerry resources place debian --remove nantes
-    skerry resources place debian --sites paris,toulouse`
+    skerry resources place debian --sites paris,toulouse
+    skerry resources place group --scope 'paris % nantes'    # what the catalog divides is divided over both
+    skerry resources place group --scope 'paris & nantes'    # and back`
 }
 
 func (c *placeCommand) Run(ctx context.Context, p *program) error {
-	body := map[string][]string{}
+	body := map[string]any{}
+	if c.Scope != "" {
+		body["scope"] = c.Scope
+	}
 	for name, sites := range map[string][]string{"sites": c.Sites, "add": c.Add, "remove": c.Remove, "force": c.Force} {
 		if len(sites) > 0 {
 			body[name] = sites

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -169,7 +171,8 @@ type applyCommand struct {
 
 func (applyCommand) Help() string {
 	return `Brings resources to the sites that a file says. Those that are not in the file stay where they are. An object of this site that nobody
-replicates yet becomes a resource. All mistakes in the file are told before anything is changed; what an agent refuses is told, and the rest
+replicates yet becomes a resource. With "cross: true" a resource spans its sites: one that is replicated is divided, and without it one that spans
+them is made one replicated resource again. All mistakes in the file are told before anything is changed; what an agent refuses is told, and the rest
 goes on. The file has what "skerry export" prints:
 
     placements:
@@ -189,18 +192,26 @@ type move struct {
 	Add    []string `json:"add"`
 	Remove []string `json:"remove"`
 	// New says that an object of this site's application becomes a resource.
-	New       bool   `json:"new,omitempty"`
-	Operation string `json:"operation,omitempty"`
-	Error     string `json:"error,omitempty"`
+	New bool `json:"new,omitempty"`
+	// Scope divides the resource, or makes it one replicated resource again; Shares say what each site would have then.
+	Scope     string   `json:"scope,omitempty"`
+	Shares    []string `json:"shares,omitempty"`
+	Operation string   `json:"operation,omitempty"`
+	Error     string   `json:"error,omitempty"`
 }
 
-func (m move) none() bool { return !m.New && len(m.Add) == 0 && len(m.Remove) == 0 }
+func (m move) none() bool { return !m.New && m.Scope == "" && len(m.Add) == 0 && len(m.Remove) == 0 }
 
 func (m move) String() string {
 	var does []string
-	if m.New {
-		does = append(does, "becomes a resource "+map[bool]string{true: "that spans ", false: "at "}[m.Cross]+strings.Join(m.Sites, ", "))
-	} else if len(m.Add) > 0 {
+	switch sites := strings.Join(m.Sites, ", "); {
+	case m.New:
+		does = append(does, "becomes a resource "+map[bool]string{true: "that spans ", false: "at "}[m.Cross]+sites)
+	case m.Scope != "" && m.Cross:
+		does = append(does, "is divided over "+cmp.Or(strings.Join(m.Shares, ", "), sites))
+	case m.Scope != "":
+		does = append(does, "becomes one replicated resource at "+sites)
+	case len(m.Add) > 0:
 		does = append(does, "add "+strings.Join(m.Add, ", "))
 	}
 	if len(m.Remove) > 0 {
@@ -223,8 +234,12 @@ func (c *applyCommand) Run(ctx context.Context, p *program) error {
 	}
 	refused := 0
 	for i := range moves {
-		if m := &moves[i]; !c.DryRun && !m.none() {
-			if err := c.carryOut(ctx, p, m); err != nil {
+		if m := &moves[i]; !m.none() {
+			err := m.share(ctx, p)
+			if err == nil && !c.DryRun {
+				err = c.carryOut(ctx, p, m)
+			}
+			if err != nil {
 				m.Error = strings.Join(strings.Fields(err.Error()), " ")
 				refused++
 			}
@@ -310,17 +325,47 @@ func moveTo(wanted placement, there []placement) (move, error) {
 		return move{}, fmt.Errorf("no resource is %s %s: give the id of an object of this site, to make one of it", wanted.Resource, wanted.Name)
 	case len(meant) == 0:
 		return move{placement: wanted, New: true, Add: wanted.Sites, Remove: []string{}}, nil
-	case meant[0].Cross != wanted.Cross:
-		return move{}, fmt.Errorf("%s spans sites, or does not, other than the file says with cross: that cannot be changed by placing it", meant[0])
 	}
 	m := move{placement: meant[0], Add: lacking(wanted.Sites, meant[0].Sites), Remove: lacking(meant[0].Sites, wanted.Sites)}
-	m.Sites = wanted.Sites
+	if m.Sites = wanted.Sites; m.Cross != wanted.Cross {
+		m.Cross, m.Scope = wanted.Cross, strings.Join(m.Sites, map[bool]string{true: " % ", false: " & "}[wanted.Cross])
+	}
 	return m, nil
 }
 
 // lacking are those of a list that another one does not have.
 func lacking(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// share asks the agent what each site would have of a resource that is to be divided.
+func (m *move) share(ctx context.Context, p *program) error {
+	if m.Scope == "" {
+		return nil
+	}
+	service, kind, _ := strings.Cut(m.Resource, "/")
+	b, err := p.api.Get(ctx, "/resources/"+url.PathEscape(m.ID)+"/division", url.Values{"service": {service}, "kind": {kind}, "scope": {m.Scope}})
+	var problem *client.Problem
+	switch {
+	case errors.As(err, &problem) && problem.Status == http.StatusNotFound: // it is at other sites, which are asked to do it
+		return nil
+	case err != nil || !m.Cross:
+		return err
+	}
+	d, err := client.Decode[struct {
+		Parts []struct {
+			Sites []string
+			Share map[string]json.RawMessage
+		}
+	}](b)
+	for _, part := range d.Parts {
+		text := strings.Join(part.Sites, " & ")
+		for _, at := range slices.Sorted(maps.Keys(part.Share)) {
+			text += fmt.Sprintf(" (%s %s)", at, part.Share[at])
+		}
+		m.Shares = append(m.Shares, text)
+	}
+	return err
 }
 
 // carryOut asks the agent for a move.
@@ -335,8 +380,11 @@ func (c *applyCommand) carryOut(ctx context.Context, p *program, m *move) error 
 		m.Operation = answer.Operation
 		return err
 	}
-	body := map[string][]string{}
-	for word, list := range map[string][]string{"add": m.Add, "remove": m.Remove, "force": c.Force} {
+	lists, body := map[string][]string{"add": m.Add, "remove": m.Remove, "force": c.Force}, map[string]any{}
+	if m.Scope != "" {
+		lists, body["scope"] = map[string][]string{"force": c.Force}, m.Scope
+	}
+	for word, list := range lists {
 		if len(list) > 0 {
 			body[word] = list
 		}

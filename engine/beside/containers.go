@@ -114,9 +114,10 @@ func (c *containers) find(ctx context.Context, k containerKey) error {
 	return nil
 }
 
-// partOf returns what this site's application calls the part that it has of a container which is spread over sites; empty: it has none.
+// partOf returns what this site's application calls the part that it has of a container which is spread over sites; empty: it has none, or one of
+// a resource that began as a replicated one, whose document tells of nothing inside it.
 func partOf(r *replica.Replica) engine.LocalID {
-	if r.About.Collaboration != engine.Cross || !r.Holds(r.Self) {
+	if r.About.Collaboration != engine.Cross || r.Placement().Parts == nil || !r.Holds(r.Self) {
 		return ""
 	}
 	return r.Mine.Local

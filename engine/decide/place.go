@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,7 +20,15 @@ func (c *Case) Place(q engine.PlaceRequest) (*Orders, error) {
 	if change == nil || err != nil {
 		return &Orders{}, err
 	}
-	return &Orders{Issue: &engine.Operation{ID: engine.OperationID(c.NewID()), Type: engine.TypePlace, Place: change, User: q.User}}, nil
+	return &Orders{Issue: issue.Placing(engine.OperationID(c.NewID()), change, q.User)}, nil
+}
+
+// Shares are what the parts that q says would have of what is divided, in their order.
+func (c *Case) Shares(q engine.PlaceRequest) ([]map[engine.Pointer]json.RawMessage, error) {
+	if _, err := issue.Change(c.View, q); err != nil {
+		return nil, err
+	}
+	return report.Shares(c.View, len(q.Parts)), nil
 }
 
 // DropName gives the resource up wherever another one has its name: those sites are removed from its placement, and where that would
@@ -32,7 +41,7 @@ func (c *Case) DropName(user string) (*Orders, error) {
 	if mine.Owner(c.Names.Rivals(c.Kind, c.About.Key, c.Document)) == nil { // it has its name again, as is known now
 		return nil, engine.ErrSettled
 	}
-	o := &engine.Operation{ID: engine.OperationID(c.NewID()), Type: engine.TypePlace, Place: &engine.PlacementChange{Remove: c.Yielding()}, User: user}
+	o := issue.Placing(engine.OperationID(c.NewID()), &engine.PlacementChange{Remove: c.Yielding()}, user)
 	orders := &Orders{Issue: o}
 	if len(o.Place.Remove) == len(c.Placement().Sites) {
 		o.Type, o.Method, o.Path, o.Place = engine.TypeDelete, "DELETE", c.Kind.Item, nil

@@ -1,7 +1,9 @@
 package desk
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -27,6 +29,15 @@ func (d *Desk) Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRe
 	}
 	operation, err := d.decide(ctx, id, &replica.Decide{What: replica.VerbPlace, Place: q})
 	return operation, at("place a resource", err)
+}
+
+// Shares are what the parts that q says would have of what is divided, in their order: nothing of what no client has set. Nothing is changed.
+// engine.ErrNotFound: the document is not here; a *engine.Refusal where it would not be divided so.
+func (d *Desk) Shares(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (shares []map[engine.Pointer]json.RawMessage, err error) {
+	looked := d.cfg.Site.Look(ctx, id, func(r *replica.Replica) {
+		shares, err = r.Case().Shares(q)
+	})
+	return shares, at("divide a resource", cmp.Or(looked, err))
 }
 
 func noMember(site engine.SiteID) *engine.Refusal {

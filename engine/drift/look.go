@@ -31,11 +31,7 @@ func observe(v *view.View, presented, reply engine.Reply, err error) (*engine.Sh
 		if err := plan.Unsettled(v.Kind, presented.Body); err != nil {
 			return nil, err
 		}
-		var divided []engine.Pointer
-		if v.About.Collaboration == engine.Cross {
-			divided = v.Kind.Divide
-		}
-		return plan.Observe(v.Kind, v.Document, presented.Body, whole, v.History.Fold(settled), divided), nil
+		return plan.Observe(v.Kind, v.Document, presented.Body, whole, v.History.Fold(settled), v.History.Division(settled).Fields()), nil
 	case reply.Status >= 300 && plan.Judge(engine.TypeReplace, reply, nil) == plan.Refused:
 		return unseen(engine.UnseenUnreadable)
 	}
@@ -125,7 +121,10 @@ const maxSummary = 8 << 10
 
 // summary is what this site tells the others that its part of a cross resource shows, for the time when they cannot reach it.
 func summary(v *view.View, now *engine.Shown, body []byte) json.RawMessage {
-	if v.About.Collaboration != engine.Cross || now.Hash == "" {
+	switch {
+	case v.Placement().Parts == nil:
+		return nil
+	case now.Hash == "":
 		return v.Me.Summary
 	}
 	if s := tree.Summary(v.Kind, body, maxSummary); s != nil {

@@ -44,12 +44,6 @@ func Edit(k *engine.Kind, o *engine.Operation, before merge.Fold, reads func() (
 
 // Division tells how what a request sets is divided, nil: nothing is.
 func Division(v *view.View, grows []engine.SiteID) *merge.Division {
-	if len(v.Kind.Divide) == 0 || v.About.Collaboration != engine.Cross {
-		return nil
-	}
-	if v.Empty() {
-		return merge.NewDivision(v.Kind, v.About, v.Self)
-	}
 	return v.History.Division(v.SettledAt(v.Self).Has, grows...)
 }
 

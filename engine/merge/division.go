@@ -27,25 +27,28 @@ func NewDivision(k *engine.Kind, about engine.About, self engine.SiteID) *Divisi
 // Division returns how this site shares what the operations for which in is true have made of the resource, as it is once the
 // sites grows are added: nil where nothing is divided.
 func (h *History) Division(in func(*engine.Operation) bool, grows ...engine.SiteID) *Division {
-	if h.parts == nil || len(h.kind.Divide) == 0 {
+	if len(h.kind.Divide) == 0 {
 		return nil
 	}
 	parts := h.PartsAt(in)
+	if parts == nil {
+		return nil
+	}
 	if len(grows) > 0 {
 		parts = placeParts(parts, &engine.PlacementChange{Add: grows})
 	}
 	return &Division{h.kind, h.self, parts}
 }
 
-// PartsAt folds what the operations for which in is true do to the parts of a cross resource; nil for others. A site that they
-// have removed goes on holding what it held.
+// PartsAt folds what the operations for which in is true make of the parts; nil: with these the resource is no cross one. A site that
+// they have removed goes on holding what it held.
 func (h *History) PartsAt(in func(*engine.Operation) bool) engine.Parts {
-	if h.parts == nil {
+	if h.parts == nil && h.divides == 0 && (h.base == nil || h.base.Placed == nil || h.base.Placed.Parts == nil) {
 		return nil
 	}
-	now := h.placementOf(in).Parts
-	if PartOf(now, h.self) >= 0 {
-		return now
+	now := h.placementOf(in)
+	if now.Has(h.self) {
+		return now.Parts
 	}
 	return h.placementOf(func(o *engine.Operation) bool {
 		return in(o) && (o.Place == nil || !slices.Contains(o.Place.Remove, h.self))
@@ -57,12 +60,7 @@ func (h *History) PartsAt(in func(*engine.Operation) bool) engine.Parts {
 func (h *History) Fold(p Pick) Fold { return h.Division(p).Share(h.Whole(p)) }
 
 // Divides reports whether a request that is sent as it is would set another value of a divided field than this site's share.
-func (h *History) Divides(o *engine.Operation) bool {
-	if h.parts == nil || len(h.kind.Divide) == 0 {
-		return false
-	}
-	return divides(h.kind, o)
-}
+func (d *Division) Divides(o *engine.Operation) bool { return d != nil && divides(d.kind, o) }
 
 func divides(k *engine.Kind, o *engine.Operation) bool {
 	switch {
@@ -150,7 +148,7 @@ func (d *Division) Body(o *engine.Operation, before Fold) ([]byte, error) {
 	if d == nil {
 		return o.Body, nil
 	}
-	if stated := d.stated(o); len(stated) > 0 {
+	if stated := d.Stated(o); len(stated) > 0 {
 		all := Fold{Exists: true, Cells: map[engine.Pointer]Cell{}}
 		for p, v := range stated {
 			all.Cells[p] = Cell{Value: v}

@@ -1,7 +1,12 @@
 package merge
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/skerry/skerry/engine"
@@ -161,7 +166,8 @@ func TestNothingIsDivided(t *testing.T) {
 		}
 	}
 	h := New(divided, crossAbout, "a")
-	if !h.Divides(o) || h.Divides(&Operation{Type: engine.TypeMerge, Edit: set("/name", `"n"`)}) || historyOf(divided).Divides(o) {
+	d := h.Division(Any)
+	if !d.Divides(o) || d.Divides(&Operation{Type: engine.TypeMerge, Edit: set("/name", `"n"`)}) || historyOf(divided).Division(Any).Divides(o) {
 		t.Error("it does not tell what divides")
 	}
 }
@@ -185,6 +191,92 @@ func TestSharesAfterPlacementChanges(t *testing.T) {
 		}
 		if d := h.Division(Any, "c"); site == "a" && string(d.Share(showing("8")).Cells["/spec/replicas"].Value) != "4" {
 			t.Error("a site that is to be added has no share")
+		}
+	}
+}
+
+// dividing states the parts of a resource, which lives at their sites and at no other of those that it names to be removed.
+func dividing(id string, at int64, parts engine.Parts, remove ...SiteID) *Operation {
+	o := placing(id, at, slices.Sorted(slices.Values(slices.Concat(parts...))), remove)
+	o.Method, o.Place.Parts = engine.MethodDivide, parts
+	return o
+}
+
+// TestDividedAnew: an operation divides a replicated resource, and another one makes it one again. What is set counts for the whole.
+func TestDividedAnew(t *testing.T) {
+	create := op("a-1", engine.TypeCreate, 1, nil, set("/spec/replicas", "5"))
+	divide := dividing("a-2", 3, engine.Parts{{"b"}, {"a"}})
+	for name, c := range map[string]struct {
+		about engine.About
+		ops   []*Operation
+		want  string // at a, b and c
+		sites string
+	}{
+		"replicated":                        {about, nil, "5 5 5", "[]"},
+		"divided":                           {about, []*Operation{divide}, "2 3 5", "[[b] [a]]"},
+		"changed at the other side":         {about, []*Operation{divide, op("b-1", engine.TypeMerge, 2, Vector{"a": 1}, set("/spec/replicas", "8"))}, "4 4 8", "[[b] [a]]"},
+		"changed there later":               {about, []*Operation{divide, op("b-1", engine.TypeMerge, 4, Vector{"a": 1}, set("/spec/replicas", "8"))}, "4 4 8", "[[b] [a]]"},
+		"a site more":                       {about, []*Operation{divide, placing("b-1", 2, sites("c"), nil)}, "2 2 1", "[[b] [a] [c]]"},
+		"a site more, later":                {about, []*Operation{divide, placing("b-1", 4, sites("c"), nil)}, "2 2 1", "[[b] [a] [c]]"},
+		"a site less":                       {about, []*Operation{divide, placing("b-1", 4, nil, sites("b"))}, "5 3 5", "[[a]]"},
+		"a site less, and named again":      {about, []*Operation{placing("b-1", 2, nil, sites("b")), divide}, "2 3 5", "[[b] [a]]"},
+		"divided at both sides":             {about, []*Operation{divide, dividing("b-1", 4, engine.Parts{{"a"}, {"b", "c"}})}, "3 2 2", "[[a] [b c]]"},
+		"divided, and made one":             {about, []*Operation{divide, dividing("b-1", 4, engine.Parts{{"a", "b"}})}, "5 5 5", "[]"},
+		"a cross resource made one":         {crossAbout, []*Operation{dividing("a-2", 3, engine.Parts{{"a", "b"}})}, "5 5 5", "[]"},
+		"and a site more":                   {crossAbout, []*Operation{dividing("a-2", 3, engine.Parts{{"a", "b"}}), placing("b-1", 2, sites("c"), nil)}, "5 5 5", "[]"},
+		"a cross resource made one at one":  {crossAbout, []*Operation{dividing("a-2", 3, engine.Parts{{"a"}}, "b")}, "5 2 5", "[]"},
+		"a cross resource divided in a new": {crossAbout, []*Operation{divide}, "2 3 5", "[[b] [a]]"},
+	} {
+		about := c.about
+		about.Placement = sites("a", "b")
+		var shown []string
+		for _, site := range sites("a", "b", "c") {
+			h := New(divided, about, site)
+			for _, o := range append([]*Operation{create}, c.ops...) {
+				h.Add(o)
+			}
+			shown = append(shown, string(h.Fold(Any).Cells["/spec/replicas"].Value))
+			if p := h.Placement(); fmt.Sprint(p.Parts) != c.sites || (p.Collaboration(about.Collaboration) == engine.Cross) != (p.Parts != nil) {
+				t.Errorf("%s: %s says that its parts are %v, and it is %s", name, site, p.Parts, p.Collaboration(about.Collaboration))
+			}
+		}
+		if got := strings.Join(shown, " "); got != c.want {
+			t.Errorf("%s: the sites show %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestDivisionOfACheckpoint: what a checkpoint says of the parts goes on, and an agent that knows of no divisions does not take it.
+func TestDivisionOfACheckpoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		about engine.About
+		parts engine.Parts
+		want  string
+	}{"divided": {about, engine.Parts{{"a"}, {"b"}}, "3"}, "made one": {crossAbout, engine.Parts{{"a", "b"}}, "5"}} {
+		about := c.about
+		about.Placement = sites("a", "b")
+		h := New(divided, about, "a")
+		h.Add(op("a-1", engine.TypeCreate, 1, nil, set("/spec/replicas", "5")))
+		h.Add(dividing("a-2", 2, c.parts))
+		h.Add(op("a-3", engine.TypeMerge, 3, nil, set("/name", `"n"`)))
+		if !h.Compact(h.Complete(), none, nil) {
+			t.Fatal("nothing is compacted")
+		}
+		var again Checkpoint
+		var older struct {
+			Placed *Placed `cbor:"13,keyasint"`
+		}
+		b := engine.Encode(h.Base())
+		if err := errors.Join(engine.Decode(b, &again), engine.Decode(b, &older), again.Validate()); err != nil || older.Placed != nil {
+			t.Errorf("%s: an older agent reads %v, %v", name, older.Placed, err)
+		}
+		if other := engine.Encode(&again); !bytes.Equal(other, b) {
+			t.Errorf("%s: %x is encoded as %x", name, b, other)
+		}
+		next := New(divided, about, "a")
+		next.Stand(&again)
+		if got := string(next.Fold(Any).Cells["/spec/replicas"].Value); got != c.want || !next.Placement().Divided {
+			t.Errorf("%s: it shows %s then, in %v", name, got, next.Placement())
 		}
 	}
 }

@@ -12,7 +12,8 @@ type known struct {
 	ordered []*engine.Operation // complete ones, in the order that counts
 	creates []*engine.Operation // those of them that create, and that delete
 	deletes []*engine.Operation
-	placing int // how many of them change the placement, and add to a number
+	placing int // how many of them change the placement, state its parts, and add to a number
+	divides int
 	adding  int
 	byID    map[engine.OperationID]*engine.Operation
 	lines   map[engine.Line]*line
@@ -222,7 +223,9 @@ func (k *known) know(o *engine.Operation) {
 	case engine.TypeDelete:
 		k.deletes = inserted(k.deletes, o)
 	case engine.TypePlace:
-		k.placing++
+		if k.placing++; o.Place.Parts != nil {
+			k.divides++
+		}
 	}
 	if o.Edit != nil && len(o.Edit.Add) > 0 {
 		k.adding++
@@ -337,7 +340,7 @@ func (k *known) stand(c *Checkpoint) {
 	for _, l := range k.lines {
 		k.held += len(l.waiting)
 	}
-	k.ordered, k.creates, k.deletes, k.placing, k.adding, k.twice = slices.Concat(c.Kept, c.Late, rest), nil, nil, 0, 0, false
+	k.ordered, k.creates, k.deletes, k.placing, k.divides, k.adding, k.twice = slices.Concat(c.Kept, c.Late, rest), nil, nil, 0, 0, 0, false
 	slices.SortFunc(k.ordered, engine.Compare)
 	clear(k.byID)
 	for _, o := range k.ordered {

@@ -11,17 +11,30 @@ type Placement struct {
 	Sites []engine.SiteID // sorted
 	// Parts are those sites part by part, for a cross resource; nil for others.
 	Parts engine.Parts
+	// Divided says that an operation has stated the parts, or that there are none any more: they are not those that it began with.
+	Divided bool
 	// Added and Removed name, for each site that an operation has put in or taken out, the one that did it last.
 	Added, Removed map[engine.SiteID]*engine.Operation
 	// Void are the operations that count for nothing, because they would have left no site.
 	Void map[engine.OperationID]bool
 }
 
+// Collaboration is how the sites hold a resource together that began as another one may say.
+func (p Placement) Collaboration(began engine.Collaboration) engine.Collaboration {
+	switch {
+	case p.Parts != nil:
+		return engine.Cross
+	case began == engine.Cross:
+		return engine.Replication
+	}
+	return began
+}
+
 // Has reports whether a site belongs to the placement.
 func (p Placement) Has(id engine.SiteID) bool { return slices.Contains(p.Sites, id) }
 
 // Placement folds all place operations: of an addition and a removal of one site the later wins, and a removal that would
-// leave no site is void.
+// leave no site is void. Of those that state the parts the last counts.
 func (h *History) Placement() Placement {
 	if h.placed.Sites == nil || h.placed.of != h.placing {
 		h.placed = placed{h.placementOf(Any), h.placing}
@@ -69,7 +82,9 @@ func (p *Placement) place(o *engine.Operation) {
 		}
 	}
 	p.Sites = sites
-	if p.Parts != nil {
+	if o.Place.Parts != nil {
+		p.Parts, p.Divided = restated(o.Place.Parts, sites), true
+	} else if p.Parts != nil {
 		p.Parts = placeParts(p.Parts, o.Place)
 	}
 }
@@ -88,11 +103,12 @@ type Placed struct {
 	Parts   engine.Parts                         `cbor:"2,keyasint,omitempty"`
 	Added   map[engine.SiteID]engine.OperationID `cbor:"3,keyasint,omitempty"`
 	Removed map[engine.SiteID]engine.OperationID `cbor:"4,keyasint,omitempty"`
+	Divided bool                                 `cbor:"-"` // the checkpoint says so
 }
 
 // placement is what later operations go on from.
 func (c *Placed) placement(h *History) Placement {
-	p := Placement{Sites: c.Sites, Parts: c.Parts}
+	p := Placement{Sites: c.Sites, Parts: c.Parts, Divided: c.Divided}
 	for site, id := range c.Added {
 		put(&p.Added, site, h.Get(id))
 	}
@@ -104,7 +120,7 @@ func (c *Placed) placement(h *History) Placement {
 
 // keep is what a checkpoint keeps of p, and the operations that go with it.
 func (p Placement) keep() (*Placed, []*engine.Operation) {
-	kept := &Placed{Sites: p.Sites, Parts: p.Parts}
+	kept := &Placed{Sites: p.Sites, Parts: p.Parts, Divided: p.Divided}
 	var ops []*engine.Operation
 	keep := func(in *map[engine.SiteID]engine.OperationID, site engine.SiteID, o *engine.Operation) {
 		if !slices.Contains(ops, o) {
@@ -128,6 +144,15 @@ func (p Placement) keep() (*Placed, []*engine.Operation) {
 // PartOf returns the number of the part that a site holds; negative when it holds none.
 func PartOf(parts engine.Parts, site engine.SiteID) int {
 	return slices.IndexFunc(parts, func(part []engine.SiteID) bool { return slices.Contains(part, site) })
+}
+
+// restated returns the parts after an operation that states them. A site of which its origin did not know is a part of its own, the last. What has
+// one part is replicated.
+func restated(parts engine.Parts, sites []engine.SiteID) engine.Parts {
+	if len(parts) == 1 {
+		return nil
+	}
+	return placeParts(parts, &engine.PlacementChange{Add: sites})
 }
 
 // placeParts returns the parts after a placement operation. A site that is added takes the place of a part that the same

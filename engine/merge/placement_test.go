@@ -71,6 +71,9 @@ func TestPlacementLaws(t *testing.T) {
 		if q := again.Placement(); !reflect.DeepEqual(p, q) {
 			t.Fatalf("%v in one order of delivery, %v in another", p, q)
 		}
+		if parts := slices.Sorted(slices.Values(slices.Concat(p.Parts...))); p.Parts != nil && !slices.Equal(parts, p.Sites) {
+			t.Fatalf("parts %v of %v", p.Parts, p.Sites)
+		}
 		for _, id := range all { // whoever is there or not, the last operation that counts and names it has said so
 			there, said := slices.Contains(initial, id), OperationID("")
 			for _, o := range h.Ordered() {
@@ -89,8 +92,8 @@ func TestPlacementLaws(t *testing.T) {
 		origin := rapid.SampledFrom(all).Draw(t, "behind")
 		stable[Line(origin)] = uint64(rapid.IntRange(0, int(stable[Line(origin)])).Draw(t, "stable"))
 		if h.Compact(stable, none, nil) {
-			if q := h.Placement(); !slices.Equal(p.Sites, q.Sites) {
-				t.Fatalf("%v before a checkpoint, %v after it", p.Sites, q.Sites)
+			if q := h.Placement(); !slices.Equal(p.Sites, q.Sites) || !reflect.DeepEqual(p.Parts, q.Parts) || p.Divided != q.Divided {
+				t.Fatalf("%v before a checkpoint, %v after it", p, q)
 			}
 			if err := h.Base().Validate(); err != nil {
 				t.Fatal(err)
@@ -122,6 +125,19 @@ func drawPlacing(t *rapid.T, all []SiteID) []*Operation {
 		}
 		if len(o.Place.Add)+len(o.Place.Remove) == 0 {
 			o.Place.Add = all[:1]
+		}
+		if len(o.Place.Add) > 0 && rapid.Bool().Draw(t, "divides") {
+			o.Method = engine.MethodDivide
+			for i, id := range o.Place.Add {
+				if i == 0 || rapid.Bool().Draw(t, "a part of its own") {
+					o.Place.Parts = append(o.Place.Parts, nil)
+				}
+				last := len(o.Place.Parts) - 1
+				o.Place.Parts[last] = append(o.Place.Parts[last], id)
+			}
+		}
+		if err := o.Place.Validate(); err != nil {
+			t.Fatal(err)
 		}
 		ops = append(ops, o)
 	}

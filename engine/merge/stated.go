@@ -12,11 +12,11 @@ import (
 
 // Stated are the divided fields, with their values for all parts, that the body of an operation has whose effect is seen from
 // what the application shows.
-func (h *History) Stated(o *engine.Operation) map[engine.Pointer]json.RawMessage {
-	if h.parts == nil {
+func (d *Division) Stated(o *engine.Operation) map[engine.Pointer]json.RawMessage {
+	if d == nil {
 		return nil
 	}
-	return stated(h.kind, o)
+	return stated(d.kind, o)
 }
 
 func stated(k *engine.Kind, o *engine.Operation) map[engine.Pointer]json.RawMessage {
@@ -46,13 +46,6 @@ func stated(k *engine.Kind, o *engine.Operation) map[engine.Pointer]json.RawMess
 	return found
 }
 
-func (d *Division) stated(o *engine.Operation) map[engine.Pointer]json.RawMessage {
-	if d == nil {
-		return nil
-	}
-	return stated(d.kind, o)
-}
-
 // stating is such a body for this part, which is to show mine.
 func (d *Division) stating(body []byte, mine, before Fold) []byte {
 	if root, err := tree.ParseJSON(body); err == nil {
@@ -69,7 +62,7 @@ func (d *Division) Restate(o *engine.Operation) {
 	if o.Edit == nil {
 		return
 	}
-	for p, v := range d.stated(o) {
+	for p, v := range d.Stated(o) {
 		tree.Set(o.Edit, p, v)
 	}
 }

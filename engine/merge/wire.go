@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type wire struct {
 	Whereabouts []engine.Whereabouts        `cbor:"12,keyasint,omitempty"`
 	Placed      *Placed                     `cbor:"13,keyasint,omitempty"`
 	MergeType   string                      `cbor:"14,keyasint,omitempty"`
+	// Divided is Placed where an operation has divided the resource: an agent that knows of no such operations takes no checkpoint without Placed.
+	Divided *Placed `cbor:"15,keyasint,omitempty"`
 }
 
 type issued struct {
@@ -36,11 +39,15 @@ type issued struct {
 
 // MarshalCBOR encodes c, also as a part of something else. Equal checkpoints have equal bytes.
 func (c *Checkpoint) MarshalCBOR() ([]byte, error) {
-	return engine.Encode(wire{
+	w := wire{
 		Seen: c.Seen, Firm: c.Firm, Time: c.Time, First: c.First, Count: c.Count, Newest: c.Newest, Kept: asIssued(c.Kept),
 		Lost: c.Lost, Late: asIssued(c.Late), Order: c.Order, Superseded: c.Superseded, Whereabouts: c.Whereabouts,
 		Placed: c.Placed, MergeType: c.MergeType,
-	}), nil
+	}
+	if c.Placed != nil && c.Placed.Divided {
+		w.Placed, w.Divided = nil, c.Placed
+	}
+	return engine.Encode(w), nil
 }
 
 // UnmarshalCBOR decodes what MarshalCBOR has encoded. What comes from outside is then to be checked by Validate.
@@ -52,7 +59,10 @@ func (c *Checkpoint) UnmarshalCBOR(b []byte) error {
 	*c = Checkpoint{
 		Seen: w.Seen, Firm: w.Firm, Time: w.Time, First: w.First, Count: w.Count, Newest: w.Newest, Kept: fromIssued(w.Kept),
 		Lost: w.Lost, Late: fromIssued(w.Late), Order: w.Order, Superseded: w.Superseded, Whereabouts: w.Whereabouts,
-		Placed: w.Placed, MergeType: w.MergeType,
+		Placed: cmp.Or(w.Divided, w.Placed), MergeType: w.MergeType,
+	}
+	if w.Divided != nil {
+		w.Divided.Divided = true
 	}
 	return nil
 }

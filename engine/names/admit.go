@@ -10,7 +10,7 @@ import (
 // and no other, and its headers must be of those that travel and can be sent.
 func Admits(c engine.Catalog, k *engine.Kind, o *engine.Operation) bool {
 	if o.Type == engine.TypePlace {
-		return o.Method == "" && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Blob == nil && o.Edit == nil
+		return (o.Method == "" || o.Method == engine.MethodDivide && o.Place.Parts != nil) && o.Path == "" && o.Query == "" && len(o.Header) == 0 && len(o.Body) == 0 && o.Blob == nil && o.Edit == nil
 	}
 	if rest, ok := strings.CutPrefix(o.Path, k.Item); !ok && (o.Type != engine.TypeCreate || o.Path != k.Collection) ||
 		ok && (rest != "" && rest[0] != '/' || strings.Contains(rest, "{id}")) {

@@ -22,7 +22,7 @@ func act(h *merge.History, s Standing, u *engine.Operation) Step {
 	}
 	with, again := s.target(h, s.Shown().Or(u), before)
 	ran := is(s.Ran, u)
-	if ran || h.Divides(u) { // what is divided is done once, and shared
+	if ran || h.Division(s.Shown().Or(u)).Divides(u) { // what is divided is done once, and shared
 		shown := before
 		if ran {
 			shown = before.After(u, with)

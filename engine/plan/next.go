@@ -169,7 +169,7 @@ func (p *planner) change(rest []*engine.Operation) Step {
 
 // inOrder reports whether u may be sent as its caller sent it. A body that has what the application of its origin showed by itself may not.
 func (p *planner) inOrder(u *engine.Operation) bool {
-	return u.Type != engine.TypeDelete && !u.Keep && (u.Edit == nil || !u.Edit.Partial) && !p.h.Base().Reduces(u) && !merge.ByPosition(p.h.Kind(), u) && !p.h.Divides(u) &&
+	return u.Type != engine.TypeDelete && !u.Keep && (u.Edit == nil || !u.Edit.Partial) && !p.h.Base().Reduces(u) && !merge.ByPosition(p.h.Kind(), u) && !p.h.Division(p.s.Shown().Or(u)).Divides(u) &&
 		sawTheSame(p.h, u, p.s)
 }
 

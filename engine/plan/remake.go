@@ -32,7 +32,7 @@ func bringAbout(h *merge.History, s Standing, rest []*engine.Operation, counts f
 	}
 	// One that was passed over, and counts after all, is made anew: its first request is another one.
 	with, _ := h.Effective(s.Shown().Or(create))
-	if len(with) == 1 && with[0] == create && !h.Divides(create) && !s.Settled(create) {
+	if len(with) == 1 && with[0] == create && !h.Division(s.Shown().Or(create)).Divides(create) && !s.Settled(create) {
 		return Step{Kind: StepRun, Operations: rest[i : i+1]}
 	}
 	return remake(h, s, rest[i:i+1], rest[i:i+1])

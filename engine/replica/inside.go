@@ -30,7 +30,7 @@ func (*Made) input()   {}
 
 // entries compare a list with what this site has told.
 func (in *Inside) entries(v *view.View, env Env) (entries []engine.Entry) {
-	if !v.Holds(v.Self) || v.Mine.Local == "" {
+	if !v.Holds(v.Self) || v.Mine.Local == "" || v.About.Collaboration != engine.Cross {
 		return nil
 	}
 	seen := map[string]engine.Inner{}
@@ -57,7 +57,7 @@ func (in *Inside) entries(v *view.View, env Env) (entries []engine.Entry) {
 // entries tell of one thing.
 func (in *Made) entries(v *view.View, env Env) []engine.Entry {
 	switch {
-	case !v.Holds(v.Self): // it has been removed meanwhile
+	case !v.Holds(v.Self), v.About.Collaboration != engine.Cross: // it has been removed meanwhile, or its document has no place for it
 		return nil
 	case in.Gone:
 		return v.Contents.Gone(v.Self, in.Kind.Name, in.Local)

@@ -53,9 +53,8 @@ func (t *keep) answer(r *work, in *Answered) bool {
 	if _, object := root.(map[string]any); err != nil || !object {
 		return t.end(r, "", refuseKeep("the representation of %s is no JSON object: write it anew instead", r.About.Key))
 	}
-	if d := issue.Division(r.View, nil); d != nil {
-		root = d.Kept(root, t.before)
-	}
+	d := issue.Division(r.View, nil)
+	root = d.Kept(root, t.before)
 	o, err := issue.Keeping(r.Kind, root, t.before, engine.OperationID(r.env.NewID()))
 	if err == nil && len(o.Body) > engine.MaxInlineBody || issue.TooLarge(o) != nil {
 		err = engine.ErrTooLarge
@@ -71,7 +70,7 @@ func (t *keep) answer(r *work, in *Answered) bool {
 	}
 	drift.Keep(r.View, r.env.Now())
 	r.Applied(view.MadeGood(r.View, merge.Any), 0)
-	if r.History.Divides(now) { // this part, too, is to show its share of what is kept
+	if d.Divides(now) { // this part, too, is to show its share of what is kept
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 	t.about.Time, t.about.Made.Operation = r.env.Now(), o.ID

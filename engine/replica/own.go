@@ -125,8 +125,8 @@ func (t *own) prepare(r *work) bool {
 		if err != nil {
 			return t.refuse(r, err)
 		}
-		if len(grows) > 0 {
-			t.flight.Grows, t.flight.Placing, t.flight.Forced = grows, engine.OperationID(r.env.NewID()), q.Forced
+		if grows != nil {
+			t.flight.Grows, t.flight.Parts, t.flight.Placing, t.flight.Forced = grows.Add, grows.Parts, engine.OperationID(r.env.NewID()), q.Forced
 		}
 	}
 	return t.read(r, a.Restore != nil || t.local != "" && !t.creates && plan.NeedsBefore(r.Kind, &t.flight.Operation))
@@ -197,7 +197,7 @@ func (t *own) fix(r *work) bool {
 			return t.refuse(r, err)
 		}
 	}
-	t.division = issue.Division(r.View, t.flight.Grows)
+	t.division = issue.Division(r.View, t.flight.Sharing())
 	t.division.Complete(o, t.before)
 	refers := *o
 	if o.Blob != nil {
@@ -441,7 +441,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 			return errUntold
 		}
 	} else if plan.NeedsAfter(r.Kind, &o) || merge.Effect(r.Kind, &o) != nil {
-		issue.Witness(r.View, &o, f.Grows, r.standing().Whole(r.History), f.Shown, shows)
+		issue.Witness(r.View, &o, f.Sharing(), r.standing().Whole(r.History), f.Shown, shows)
 	}
 	settled := []*engine.Operation{}
 	o.Time = max(o.Time, f.After)
@@ -468,7 +468,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 	r.UnsayOf(o.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.setLocal(local)
 	r.settle(settled...)
-	if o.Type == engine.TypeAction && r.History.Divides(now) && len(r.History.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
+	if d := issue.Division(r.View, nil); o.Type == engine.TypeAction && d.Divides(now) && len(d.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
 	reply.Header = r.after(reply.Header, now)
@@ -478,11 +478,15 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 
 // grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
 func (r *work) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
-	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
+	add := f.Grows
+	if f.Parts == nil {
+		add = slices.DeleteFunc(slices.Clone(add), r.Holds)
+	}
 	if len(add) == 0 {
 		return nil
 	}
-	p := &engine.Operation{ID: f.Placing, Type: engine.TypePlace, Place: &engine.PlacementChange{Add: add, Forced: f.Forced}, User: o.User, Asker: o.Asker, Scope: o.Scope}
+	p := issue.Placing(f.Placing, &engine.PlacementChange{Add: add, Parts: f.Parts, Forced: f.Forced}, o.User)
+	p.Asker, p.Scope = o.Asker, o.Scope
 	issue.Stamp(r.View, p)
 	o.Time = max(o.Time, p.Time+1)
 	return p

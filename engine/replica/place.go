@@ -10,7 +10,7 @@ import (
 
 // sharedAnew notes, with a placement operation of this site's own, that its share may be another one from then on.
 func (r *work) sharedAnew(place *engine.Operation) {
-	if r.About.Collaboration == engine.Cross && len(r.Kind.Divide) > 0 {
+	if len(r.Kind.Divide) > 0 && (r.Placement().Parts != nil || place.Place.Parts != nil) {
 		r.Became(place.ID, engine.Outcome{State: engine.StatePending, Again: true})
 	}
 }

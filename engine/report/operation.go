@@ -21,7 +21,9 @@ func OperationRow(v *view.View, o *engine.Operation) engine.OperationRow {
 		Origin: o.Origin, User: o.User, IssuedAt: engine.Time(o.Time), Parents: v.History.Parents(o),
 		Blob: o.Blob,
 	}
-	row.Body, row.Change = Hide(v.Kind, o)
+	if row.Body, row.Change = Hide(v.Kind, o); o.Place != nil && o.Place.Parts != nil {
+		row.Change = asJSON(o.Place)
+	}
 	if v.Part(v.Self) == view.PartFormer {
 		row.Sites, row.State = knownAtLeaving(v, o)
 		return row
@@ -182,7 +184,7 @@ func Hide(k *engine.Kind, o *engine.Operation) ([]byte, json.RawMessage) {
 func asJSON(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("encode an edit: %v", err)) // it holds nothing but validated JSON
+		panic(fmt.Sprintf("encode a change: %v", err)) // it holds nothing but validated JSON
 	}
 	return b
 }

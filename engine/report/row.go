@@ -22,7 +22,7 @@ import (
 func Row(v *view.View, now time.Time, conflicts []engine.Conflict, next plan.Step, working bool) engine.ResourceRow {
 	row := engine.ResourceRow{
 		Document: v.Document, ID: v.About.Key, Service: v.About.Service, Kind: v.About.Kind,
-		Collaboration: v.About.Collaboration, Local: cmp.Or(v.Mine.Local, v.Mine.Was), CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
+		Collaboration: v.Placement().Collaboration(v.About.Collaboration), Local: cmp.Or(v.Mine.Local, v.Mine.Was), CreatedAt: v.CreatedAt, UpdatedAt: now, State: engine.StateConverged,
 	}
 	if v.About.Chooses() {
 		row.Pending = working || compact.EpochEnding(v) || v.Me.Rejoins
@@ -293,22 +293,32 @@ func leavingStatus(v *view.View, s engine.SiteID) engine.ReplicaStatus {
 
 // spreadOut adds to the states of the sites which part of a cross resource each holds, and its share of what is divided.
 func spreadOut(v *view.View, sites map[engine.SiteID]engine.ReplicaStatus) {
-	if v.About.Collaboration != engine.Cross {
+	parts := v.Placement().Parts
+	if parts == nil {
 		return
 	}
-	whole, parts := v.History.Whole(merge.Any), v.Placement().Parts
-	for i, part := range parts {
-		for _, s := range part {
+	for i, share := range Shares(v, len(parts)) {
+		for _, s := range parts[i] {
 			st := sites[s]
-			st.Part, st.Share = i+1, map[engine.Pointer]json.RawMessage{}
-			for _, p := range v.Kind.Divide {
-				if share, ok := tree.ShareOf(whole.Cells[p].Value, len(parts), i); ok {
-					st.Share[p] = share
-				}
-			}
+			st.Part, st.Share = i+1, share
 			sites[s] = st
 		}
 	}
+}
+
+// Shares are those of so many parts of what is divided and clients have set, in the order of the parts.
+func Shares(v *view.View, parts int) []map[engine.Pointer]json.RawMessage {
+	whole := v.History.Whole(merge.Any)
+	shares := make([]map[engine.Pointer]json.RawMessage, parts)
+	for i := range shares {
+		shares[i] = map[engine.Pointer]json.RawMessage{}
+		for _, p := range v.Kind.Divide {
+			if share, ok := tree.ShareOf(whole.Cells[p].Value, parts, i); ok {
+				shares[i][p] = share
+			}
+		}
+	}
+	return shares
 }
 
 // relations are the references of the resource in fold, which is what all that is known of it amounts to.

@@ -10,7 +10,7 @@ import (
 func (e env) Accepts(v *view.View) view.Rules {
 	if a := e.w.s.cfg.Accept; a != nil && v.History.AnyWriter(a.Restricts) {
 		return func(from engine.SiteID, act engine.Act) engine.Acceptance {
-			return a.Accepts(engine.Wish{From: from, Service: v.Kind.Service, Kind: v.Kind.Name, Act: act, Scope: v.About.Collaboration})
+			return a.Accepts(engine.Wish{From: from, Service: v.Kind.Service, Kind: v.Kind.Name, Act: act, Scope: v.Placement().Collaboration(v.About.Collaboration)})
 		}
 	}
 	return nil

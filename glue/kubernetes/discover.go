@@ -167,7 +167,7 @@ func (r resource) kind(service engine.ServiceName, group, base string) *engine.K
 	}
 	k := &engine.Kind{
 		Service: service, Name: engine.KindName(name), ID: engine.IDRule{From: engine.IDFromBody, At: "/metadata/name", Settable: true},
-		Label: Label, MergePatch: true, OnlyNamed: true,
+		Label: Label, MergePatch: true, OnlyNamed: true, Contains: name == namespaces,
 		ObservedPatches: []string{strategicMerge, serverApply}, CreatingPatches: []string{serverApply},
 	}
 	leave(k)

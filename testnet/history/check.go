@@ -291,7 +291,7 @@ func (w *play) shown(s *site, res *resource) (all []string) {
 		}
 		fields := world.Unmarked(byKey(res.kind, o.Fields))
 		delete(fields, "id")
-		if res.cross { // each shows its share
+		if w.shares(res) { // each shows its share
 			delete(fields, "count")
 		}
 		files := w.filesOf(s, res, id, o)
@@ -477,7 +477,7 @@ func (c *checker) checkResource(res *resource) {
 
 // checkCount sees to it that a counter that nobody sets is what all that counted has added.
 func (c *checker) checkCount(res *resource, shown []string) {
-	if len(shown) == 0 || res.cross || !world.Declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
+	if len(shown) == 0 || c.w.shares(res) || !world.Declares(res.kind, "incr") || len(res.kind.Resolutions) > 0 {
 		return
 	}
 	want, creates := 0, 0

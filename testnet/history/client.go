@@ -191,7 +191,7 @@ func (w *play) prepare(q *request, p *world.Process) bool {
 	if keyed(k) && w.chance(2) {
 		body["disks"] = w.anyDisks(q, shown["disks"])
 	}
-	counts := res.cross && len(k.Divide) > 0 && (q.kind == "create" || q.n%3 == 0)
+	counts := w.shares(res) && len(k.Divide) > 0 && (q.kind == "create" || q.n%3 == 0)
 	if counts {
 		body["count"] = q.n*7%23 - 3
 	}
@@ -216,7 +216,7 @@ func (w *play) prepare(q *request, p *world.Process) bool {
 		if res.whole && w.chance(3) {
 			shown = map[string]any{"tag": res.tag}
 		}
-		if res.cross { // of what is divided it shows a share
+		if w.shares(res) { // of what is divided it shows a share
 			delete(shown, "count")
 		}
 		maps.Copy(shown, body)

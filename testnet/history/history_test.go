@@ -19,6 +19,7 @@ var (
 	lasts    = flag.Duration("history.for", 0, "play histories for this long")
 	smaller  = flag.Bool("history.shrink", true, "make a history that fails smaller before it is told")
 	backups  = flag.Int("history.backups", 0, "in one of so many histories sites are set back to backups, in half of these with their applications; 0: in none")
+	divides  = flag.Bool("history.divides", false, "divide resources as they go on, and make them replicated ones again")
 	restores = flag.Int("history.restores", 0, "set sites back at most so often in one history; 0: any number of times")
 	most     = flag.Int("history.failures", 5, "stop after so many histories that fail")
 	enough   = flag.Int("history.operations", enoughOperations, "without -history.for: play histories until they have had so many operations")
@@ -79,7 +80,9 @@ func TestHistoriesWithRestores(t *testing.T) {
 }
 
 // options are those of the flags, for one history.
-func options(seed uint64) Options { return Options{Seed: seed, Backups: *backups, Restores: *restores} }
+func options(seed uint64) Options {
+	return Options{Seed: seed, Backups: *backups, Restores: *restores, Divides: *divides}
+}
 
 func (r *Report) add(o Report) {
 	r.Operations, r.Requests, r.Acknowledged = r.Operations+o.Operations, r.Requests+o.Requests, r.Acknowledged+o.Acknowledged

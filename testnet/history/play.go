@@ -23,6 +23,8 @@ type Options struct {
 	Backups int
 	// Restores is how often sites are set back at most in one history; 0: any number of times.
 	Restores int
+	// Divides says that resources are divided, and made replicated ones again, as they go on.
+	Divides bool
 	// Log gets what happens; nil: nobody does.
 	Log *slog.Logger
 }
@@ -135,6 +137,9 @@ type resource struct {
 	id string
 }
 
+// shares reports whether a site may show a share of what is divided.
+func (w *play) shares(r *resource) bool { return r.cross || w.Divides && len(r.kind.Divide) > 0 }
+
 // parts are those that it is created with where it is spread, nil otherwise.
 func (r *resource) parts() engine.Parts {
 	if !r.cross {
@@ -208,6 +213,9 @@ func (w *play) draw() error {
 		slow:  []time.Duration{0, 50 * time.Millisecond, 2 * time.Second}[r.IntN(3)],
 		moves: w.chance(4), drops: w.chance(4), rules: w.chance(2), crosses: w.chance(3), large: w.chance(4), contains: w.chance(4),
 		backups: w.chance(w.Backups), machines: w.chance(2),
+	}
+	if w.Divides {
+		w.knobs.crosses, w.knobs.moves = true, true
 	}
 	w.drawKinds()
 	n := []int{2, 2, 3, 3, 3, 4, 4, 5, 6}[r.IntN(9)]
@@ -316,6 +324,8 @@ func (w *play) step() {
 		w.pull()
 	case n < 88:
 		w.pass()
+	case n < 90 && w.Divides:
+		w.divide()
 	case n < 91:
 		w.cutOrHeal()
 	case n < 94:

@@ -133,6 +133,44 @@ func (w *play) move() {
 	})
 }
 
+// divide divides a resource over the sites where it lives, or makes it a replicated one, as a site knows them.
+func (w *play) divide() {
+	res := w.resources[w.rng.IntN(len(w.resources))]
+	at := res.placement[w.rng.IntN(len(res.placement))]
+	p := at.Proc
+	if p == nil || res.id == "" {
+		return
+	}
+	row, err := p.Site.Lookup(w.Ctx, res.kind, res.id)
+	if err != nil {
+		return
+	}
+	var parts engine.Parts
+	whole := w.chance(3)
+	for _, i := range w.rng.Perm(len(w.sites)) {
+		st, there := row.Sites[w.sites[i].ID]
+		switch {
+		case !there || st.State == engine.StateLeaving:
+		case len(parts) > 0 && (whole || w.chance(4)):
+			parts[0] = append(parts[0], w.sites[i].ID)
+		default:
+			parts = append(parts, []engine.SiteID{w.sites[i].ID})
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	w.did = true
+	w.Do(p, func() {
+		id, err := p.Desk.Place(w.Ctx, row.Document, engine.PlaceRequest{Parts: parts})
+		w.log.Info("divide", "at", at.Site, "resource", res.tag, "parts", fmt.Sprint(parts), "operation", string(id), "err", err)
+		var refusal *engine.Refusal
+		if !errors.As(err, &refusal) {
+			w.expect(at, p, err, "divide", engine.ErrNotFound)
+		}
+	})
+}
+
 // pause lets a site leave one of its replicas as it is.
 func (w *play) pause(s *site) {
 	rows := w.rows(s)

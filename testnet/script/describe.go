@@ -152,6 +152,12 @@ func placing(p *engine.PlacementChange) string {
 	for _, id := range p.Remove {
 		text += " -" + string(id)
 	}
+	for i, part := range p.Parts {
+		text += []string{" parts", " %"}[min(i, 1)]
+		for _, id := range part {
+			text += " " + string(id)
+		}
+	}
 	return text
 }
 

@@ -41,6 +41,7 @@
 //	SITE: resume                    a person has the site try an application again that fails or does not let it in
 //	SITE: keep NAME                 a person has all sites show what this one shows
 //	SITE: place NAME + SITE - SITE  a person adds replicas and removes some
+//	SITE: place NAME at LOCATION    a person says where all of it is to be, divided or not
 //	SITE: remove SITE               a person takes a site out of the mesh for good
 //	SITE: confirm                   a person confirms the deletions that the site holds
 //	SITE: reject                    a person has it keep the objects of the deletions that it holds

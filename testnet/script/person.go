@@ -95,7 +95,7 @@ func (s *site) reject(ctx context.Context) error {
 	return nil
 }
 
-// place adds sites to a resource and removes sites from it: "web + nantes - lille".
+// place adds sites to a resource and removes sites from it: "web + nantes - lille". Or it says how all of them share it: "web at paris % nantes".
 func (s *site) place(ctx context.Context, words []string) error {
 	if len(words) == 0 {
 		return errors.New("which resource?")
@@ -105,6 +105,18 @@ func (s *site) place(ctx context.Context, words []string) error {
 		return err
 	}
 	var q engine.PlaceRequest
+	if len(words) > 1 && words[1] == "at" {
+		var r request
+		if err := s.world.place(&r, strings.Join(words[2:], " ")); err != nil {
+			return err
+		}
+		if a := r.alternatives[0]; a.Parts != nil {
+			q.Parts = a.Parts
+		} else {
+			q.Parts = engine.Parts{a.Placement}
+		}
+		words = nil
+	}
 	for i := 1; i+1 < len(words); i += 2 {
 		other, err := s.world.site(words[i+1])
 		if err != nil {

@@ -73,38 +73,49 @@ func (a *API) Adopt(ctx context.Context, r AdoptRequest, authorization string) (
 // adoptAt resolves the scope of an adoption: the sites of each part where it is spread, otherwise one part with all of them.
 func (a *API) adoptAt(ctx context.Context, r AdoptRequest) (parts engine.Parts, spread bool, err error) {
 	k := a.kind(engine.ServiceName(r.Service), engine.KindName(r.Kind))
-	e, err := a.Explain(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, engine.ResourceID(r.ID))})
+	parts, mode, err := a.partsOf(ctx, ExplainRequest{Scope: r.Scope, Service: r.Service, Method: http.MethodPatch, Path: itemPath(k, engine.ResourceID(r.ID))})
+	if err != nil {
+		return nil, false, err
+	}
+	if spread = mode == scope.Cross; !spread && mode != scope.Replicate || !slices.Contains(slices.Concat(parts...), a.Mesh.Self()) {
+		return nil, false, refuse(http.StatusUnprocessableEntity, "scope-type",
+			"an object is adopted at the site that has it: write it and the others with \"&\", or \"%%\" to spread it, such as %s & %s, and ask that site", a.names().Of(a.Mesh.Self()), "…")
+	}
+	return parts, spread, nil
+}
+
+// partsOf resolves the scope of r: the sites of each part where it says cross, otherwise one part with all of them.
+func (a *API) partsOf(ctx context.Context, r ExplainRequest) (parts engine.Parts, mode string, err error) {
+	e, err := a.Explain(ctx, r)
 	switch {
 	case err != nil:
-		return nil, false, err
+		return nil, "", err
 	case len(e.Errors) > 0:
 		status := http.StatusUnprocessableEntity
 		if e.Errors[0].Type == "scope-syntax" {
 			status = http.StatusBadRequest
 		}
-		return nil, false, refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
+		return nil, "", refuse(status, e.Errors[0].Type, "%s", e.Errors[0].Detail)
+	case len(e.Alternatives) == 0:
+		return nil, "", refuse(http.StatusUnprocessableEntity, "scope-type", "the scope says nothing of service %s", r.Service)
 	}
 	n, now := a.names(), plan.Today(e.Alternatives)
-	self, named := n.Of(a.Mesh.Self()), [][]string{now.Sites}
-	if spread = now.Mode == scope.Cross; spread {
+	named := [][]string{now.Sites}
+	if now.Mode == scope.Cross {
 		named = now.Parts
-	}
-	if !spread && now.Mode != scope.Replicate || !slices.Contains(now.Sites, self) {
-		return nil, false, refuse(http.StatusUnprocessableEntity, "scope-type",
-			"an object is adopted at the site that has it: write it and the others with \"&\", or \"%%\" to spread it, such as %s & %s, and ask that site", self, "…")
 	}
 	for _, names := range named {
 		var part []engine.SiteID
 		for _, name := range names {
 			id, err := n.ID(name)
 			if err != nil {
-				return nil, false, err
+				return nil, "", err
 			}
 			part = append(part, id)
 		}
 		parts = append(parts, part)
 	}
-	return parts, spread, nil
+	return parts, now.Mode, nil
 }
 
 // adopt has the object of r adopted as q says.

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -119,6 +120,8 @@ type Operator interface {
 	Reject(ctx context.Context, deletion engine.OperationID, by engine.Decider) (engine.ResourceID, error)
 	// Place changes where a resource lives; the identifier is empty when it lives there already.
 	Place(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) (engine.OperationID, error)
+	// Shares are what the parts that q says would have of what is divided.
+	Shares(ctx context.Context, id engine.DocumentID, q engine.PlaceRequest) ([]map[engine.Pointer]json.RawMessage, error)
 	// AdoptExisting makes a resource of an object that this site's application has. engine.ErrNotFound: it has none.
 	AdoptExisting(ctx context.Context, q engine.AdoptRequest) (engine.ResourceID, engine.OperationID, error)
 	// Objects lists what this site's application has of a kind and nobody replicates, whole unless there is more than was looked at; Object

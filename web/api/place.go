@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/scope"
 	"github.com/skerry/skerry/web/shape"
 )
 
@@ -18,6 +22,8 @@ type PlacementRequest struct {
 	Sites  []string `json:"sites,omitempty"`
 	Add    []string `json:"add,omitempty"`
 	Remove []string `json:"remove,omitempty"`
+	// Scope is where all of it is to live, and how its sites are to share it: with "%" it is a cross resource from then on, with "&" a replicated one.
+	Scope string `json:"scope,omitempty"`
 	// Force names the warnings that are overridden: "actions".
 	Force []string `json:"force,omitempty"`
 }
@@ -56,11 +62,11 @@ func (a *API) patchResource(c echo.Context) error {
 
 // Place changes where a resource lives, here or, for a client of this site, at a site that has it.
 func (a *API) Place(ctx context.Context, ref ResourceRef, from engine.SiteID, r PlacementRequest) (placed, error) {
-	q, err := a.placeRequest(r)
-	if err != nil {
-		return placed{}, err
-	}
 	row, err := a.row(ctx, ref)
+	q, wrong := a.placeRequest(ctx, cmp.Or(string(row.Service), ref.Service), r)
+	if wrong != nil {
+		return placed{}, wrong
+	}
 	if err == nil && row.State == engine.StateLeft {
 		err = engine.ErrNotFound
 	}
@@ -107,16 +113,27 @@ func (r PlacementRequest) adopts(ref ResourceRef) bool {
 	return ref.Service != "" && ref.Kind != "" && len(r.Add) > 0 && r.Remove == nil
 }
 
-// placeRequest reads a request and the names in it.
-func (a *API) placeRequest(r PlacementRequest) (engine.PlaceRequest, error) {
+// placeRequest reads a request about a resource of a service, and the names in it.
+func (a *API) placeRequest(ctx context.Context, service string, r PlacementRequest) (engine.PlaceRequest, error) {
 	var q engine.PlaceRequest
 	switch {
+	case r.Scope != "" && (r.Sites != nil || r.Add != nil || r.Remove != nil):
+		return q, badRequest("give scope, or sites, or add and remove: one of them")
+	case r.Scope != "":
+		parts, mode, err := a.partsOf(ctx, ExplainRequest{Scope: r.Scope, Service: service})
+		if err != nil {
+			return q, err
+		}
+		if mode != scope.Cross && mode != scope.Replicate && mode != scope.One {
+			return q, refuse(http.StatusUnprocessableEntity, "scope-type", `what is there is placed at sites with "&" between them, or divided with "%%", such as paris %% nantes`)
+		}
+		q.Sites, q.Parts = slices.Concat(parts...), parts
 	case r.Sites != nil && (r.Add != nil || r.Remove != nil):
 		return q, badRequest("give sites, or add and remove, not both")
 	case r.Sites != nil && len(r.Sites) == 0:
 		return q, refuse(http.StatusUnprocessableEntity, "placement", "sites is empty: a resource needs a site; delete it instead")
 	case len(r.Sites)+len(r.Add)+len(r.Remove) == 0:
-		return q, badRequest("name the sites: all of them as sites, or some as add and remove")
+		return q, badRequest("name the sites: all of them as sites or in a scope, or some as add and remove")
 	}
 	n := a.names()
 	for _, list := range []struct {
@@ -141,6 +158,59 @@ func (a *API) placeRequest(r PlacementRequest) (engine.PlaceRequest, error) {
 		q.Forced = true
 	}
 	return q, nil
+}
+
+// Division is what the parts of a resource would have.
+type Division struct {
+	Parts []DividedPart `json:"parts"`
+}
+
+// DividedPart is one of them: its sites, and its share of what is divided and clients have set.
+type DividedPart struct {
+	Sites []string                           `json:"sites"`
+	Share map[engine.Pointer]json.RawMessage `json:"share"`
+}
+
+func (a *API) getDivision(c echo.Context) error {
+	ref, err := resourceRef(c, "scope")
+	if err != nil {
+		return err
+	}
+	v, err := a.Divide(c.Request().Context(), ref, c.QueryParam("scope"))
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, v)
+}
+
+// Divide tells how a resource that is here would be divided by a scope. Nothing is changed.
+func (a *API) Divide(ctx context.Context, ref ResourceRef, text string) (Division, error) {
+	v := Division{Parts: []DividedPart{}}
+	if text == "" {
+		return v, badRequest("give a scope")
+	}
+	row, err := a.row(ctx, ref)
+	if err != nil {
+		return v, err
+	}
+	q, err := a.placeRequest(ctx, string(row.Service), PlacementRequest{Scope: text})
+	if err != nil {
+		return v, err
+	}
+	shares, err := a.Operator.Shares(ctx, row.Document, q)
+	if err != nil {
+		return v, err
+	}
+	k, n := a.kind(row.Service, row.Kind), a.names()
+	for i, part := range q.Parts {
+		d := DividedPart{Share: shares[i]}
+		for _, id := range part {
+			d.Sites = append(d.Sites, n.Of(id))
+		}
+		maps.DeleteFunc(d.Share, func(p engine.Pointer, _ json.RawMessage) bool { return k == nil || k.Hides(p) })
+		v.Parts = append(v.Parts, d)
+	}
+	return v, nil
 }
 
 // placeElsewhere asks the other sites that can be reached, one after the other, for one that has the resource: they do it for a

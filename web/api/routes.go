@@ -56,6 +56,7 @@ func (a *API) Mount(e *echo.Echo) {
 	g.POST("/resources", a.postResource)
 	g.GET("/resources/:id", a.getResource)
 	g.GET("/resources/:id/replicas", a.getReplicas)
+	g.GET("/resources/:id/division", a.getDivision)
 	g.POST("/resources/:id/check", a.postCheck)
 	a.mountRouted(g)
 	g.GET("/conflicts", a.getConflicts)
@@ -222,8 +223,8 @@ func (a *API) getResources(c echo.Context) error {
 }
 
 // resourceRef reads which resource a path and its query name.
-func resourceRef(c echo.Context) (ResourceRef, error) {
-	q, err := params(c, "service", "kind")
+func resourceRef(c echo.Context, more ...string) (ResourceRef, error) {
+	q, err := params(c, append(more, "service", "kind")...)
 	if err != nil {
 		return ResourceRef{}, err
 	}

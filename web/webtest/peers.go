@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/shape"
 )
@@ -130,7 +131,10 @@ func (s *Site) Place(_ context.Context, id engine.DocumentID, q engine.PlaceRequ
 		return "", fmt.Errorf("document %s: %w", id, engine.ErrNotFound)
 	}
 	row := &s.resources[i]
-	changed := false
+	changed := q.Parts != nil && (len(q.Parts) > 1) != (row.Collaboration == engine.Cross)
+	if changed {
+		row.Collaboration = map[bool]engine.Collaboration{true: engine.Cross, false: engine.Replication}[len(q.Parts) > 1]
+	}
 	for _, site := range slices.Concat(q.Sites, q.Add) {
 		if _, ok := row.Sites[site]; !ok {
 			row.Sites[site], changed = engine.ReplicaStatus{State: engine.StateConverging}, true
@@ -149,6 +153,16 @@ func (s *Site) Place(_ context.Context, id engine.DocumentID, q engine.PlaceRequ
 		State: engine.StatePending, Sites: map[engine.SiteID]engine.OperationStatus{s.self: {State: engine.StateApplied}}, IssuedAt: s.now()}
 	s.operations = append([]engine.OperationRow{o}, s.operations...)
 	return o.ID, nil
+}
+
+// Shares implements api.Operator: five are divided.
+func (s *Site) Shares(_ context.Context, _ engine.DocumentID, q engine.PlaceRequest) ([]map[engine.Pointer]json.RawMessage, error) {
+	all := make([]map[engine.Pointer]json.RawMessage, len(q.Parts))
+	for i := range all {
+		share, _ := tree.ShareOf(json.RawMessage("5"), len(all), i)
+		all[i] = map[engine.Pointer]json.RawMessage{"/count": share}
+	}
+	return all, s.fault("Shares")
 }
 
 func (s *Site) setPause(method string, id engine.DocumentID, at engine.SiteID, p *engine.Pause) error {
