@@ -164,7 +164,10 @@ func startFake() *fakeAgent {
 				"paris": m{"local_id": "7", "state": "converged", "applied": 3, "pending": 0, "reason": ""}, q.Site: paused}})
 	})
 	mux.HandleFunc("PATCH /api/v1/resources/{id}", func(w http.ResponseWriter, r *http.Request) {
-		var q struct{ Sites, Add, Remove, Force []string }
+		var q struct {
+			Sites, Add, Remove, Force []string
+			Scope                     string
+		}
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		switch {
 		case len(q.Sites) == 2:
@@ -177,6 +180,13 @@ func startFake() *fakeAgent {
 				"origin": "paris", "user": "", "issued_at": before(0), "state": "pending", "parents": []string{}, "sites": m{
 					"paris": m{"state": "applied", "at": before(0)}, "toulouse": m{"state": "pending"}}})
 		}
+	})
+	mux.HandleFunc("GET /api/v1/resources/{id}/division", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("id") == alpine {
+			refuse(w, 422, "scope-type", "image alpine has content beside it, which is not divided")
+			return
+		}
+		a.answer(w, m{"parts": []m{{"sites": []string{"nantes"}, "share": m{"/count": 3}}, {"sites": []string{"paris"}, "share": m{"/count": 2}}}})
 	})
 	mux.HandleFunc("POST /api/v1/resources", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)

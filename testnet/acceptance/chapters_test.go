@@ -16,6 +16,7 @@ var chapters = []struct {
 	{"a server from the image of another site", bootFromElsewhere},
 	{"the servers of two sites in one list", listTwoSites},
 	{"a group of servers spread over two sites", spreadServers},
+	{"a replicated resource is made cross and back", crossAndBack},
 	{"a network spread over two sites", spreadNetwork},
 	{"what is relied on is not deleted", reliedOn},
 	{"cut off from what it relies on", cutOffFromWhatItReliesOn},

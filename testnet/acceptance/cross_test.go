@@ -63,6 +63,59 @@ func spreadServers(t *testing.T, e *env.Env) {
 	shares(t, e)
 }
 
+// crossAndBack divides a group of five that is replicated, while nantes is cut off and goes on with the whole, and makes it one again likewise.
+func crossAndBack(t *testing.T, e *env.Env) {
+	paris, nantes := e.Site("paris"), e.Site("nantes")
+	image := create(t, paris, both, `{"name":"of a group"}`)
+	converge(t, e, paris, image)
+	id := paris.Do(t, lab.Servers, "POST /servers", `{"name":"group","count":5,"image":"`+image+`"}`, "Scope", "{servers: paris & nantes}").Must(t, 201).Text("id")
+	shares(t, e, 5, 5)
+	converge(t, e, paris, id)
+	place := func(scope string) {
+		t.Helper()
+		if err := paris.Client().Call(t.Context(), "PATCH", "/api/v1/resources/"+id, map[string]string{"scope": scope}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := func(count float64) {
+		t.Helper()
+		for _, s := range []*env.Site{paris, nantes} {
+			eventually(t, e, patience, fmt.Sprint(s.Name(), " shows ", count), func() bool {
+				a := s.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200)
+				return a.Fields()["count"] == count && a.Header.Get("Skerry-Missing") == ""
+			})
+			converge(t, e, s, id)
+		}
+	}
+
+	nantes.Cut(t)
+	place("paris % nantes")
+	shares(t, e, 3, 5) // nantes does not know yet
+	wantCount(t, "paris during the cut", paris.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200), 5)
+	nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"count":7}`, merge...).Must(t, 200)
+	paris.Do(t, lab.Servers, "PATCH /servers/"+id, `{"description":"changed at paris"}`, merge...).Must(t, 200)
+	shares(t, e, 3, 7)
+	heal(t, e, nantes)
+	shares(t, e, 4, 3)
+	all(7)
+
+	nantes.Cut(t)
+	place("paris & nantes")
+	shares(t, e, 7, 3)
+	wantCount(t, "the answer of nantes", nantes.Do(t, lab.Servers, "PATCH /servers/"+id, `{"count":12}`, merge...).Must(t, 200), 12)
+	shares(t, e, 7, 6)
+	heal(t, e, nantes)
+	shares(t, e, 12, 12)
+	all(12)
+	for _, s := range []*env.Site{paris, nantes} {
+		if a := s.Do(t, lab.Servers, "GET /servers/"+id, "").Must(t, 200); a.Text("description") != "changed at paris" {
+			t.Errorf("%s shows %s", s.Name(), a.Body)
+		}
+	}
+	paris.Do(t, lab.Servers, "DELETE /servers/"+id, "").Must(t, 204)
+	shares(t, e)
+}
+
 func wantCount(t *testing.T, who string, a env.Answer, count float64) {
 	t.Helper()
 	if a.Fields()["count"] != count {

@@ -51,6 +51,7 @@ var ledger = []entry{
 	{page: "README.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
 	{page: "docs/scope-lang.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
 	{page: "docs/cross.md", begins: "curl -H 'Scope: ", runner: "testnet/acceptance TestDemo"},
+	{page: "docs/cross.md", begins: "skerry resources place", why: "testnet/acceptance TestChapters asks the API for both through cuts, cmd/skerry TestScripts says what is sent"},
 
 	{page: "README.md", begins: "make demo", why: "make test runs this test; testnet/acceptance TestDemo runs the demo, and TestTargetsAreThere asks make"},
 	{page: "README.md", begins: "skerry init", runner: "testnet/handbook TestInitAndAgent"},

@@ -24,7 +24,7 @@ const names = 3
 
 func newContainers(r *rand.Rand) []*engine.Kind {
 	id := engine.IDRule{From: engine.IDFromBody, At: "/id", Settable: true}
-	c := &engine.Kind{Service: "model", Name: crate, Collection: "/crates", Item: "/crates/{id}", ID: id, HonoursKey: r.IntN(3) == 0, MergePatch: r.IntN(2) == 0}
+	c := &engine.Kind{Service: "model", Name: crate, Collection: "/crates", Item: "/crates/{id}", Contains: true, ID: id, HonoursKey: r.IntN(3) == 0, MergePatch: r.IntN(2) == 0}
 	i := &engine.Kind{Service: "model", Name: item, Collection: "/crates/{crate}/items", Item: "/crates/{crate}/items/{id}", Within: crate,
 		ID: id, HonoursKey: r.IntN(3) == 0, MergePatch: r.IntN(2) == 0}
 	switch r.IntN(3) {

@@ -102,8 +102,8 @@ func report(t *testing.T, seed uint64, r Report) {
 	for _, p := range small.Problems[:min(len(small.Problems), 6)] {
 		fmt.Fprintf(&text, "\n  %s", p)
 	}
-	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.backups %d -history.restores %d -history.seed %d -history.skip %s",
-		seed, len(small.played), r.Steps, text.String(), *backups, *restores, seed, printSteps(o.Skip))
+	t.Errorf("history %d, %d steps left of %d:%s\nplay it again with: go test ./testnet/history -run TestHistories -history.backups %d -history.restores %d -history.divides=%t -history.seed %d -history.skip %s",
+		seed, len(small.played), r.Steps, text.String(), *backups, *restores, *divides, seed, printSteps(o.Skip))
 }
 
 // TestReplay sees to it that a seed gives the same history again, word for word.

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
@@ -28,6 +30,26 @@ func TestPlace(t *testing.T) {
 	f.Problem(400, "bad-request", "name the sites", "PATCH", at, `{}`)
 	f.Problem(400, "bad-request", "not both", "PATCH", at, `{"sites":["paris"],"add":["nantes"]}`)
 	f.Problem(400, "bad-request", "no warning", "PATCH", at, `{"add":["nantes"],"force":["everything"]}`)
+}
+
+// TestPlaceInParts divides a resource by a scope, and makes it one again. The shares are told before.
+func TestPlaceInParts(t *testing.T) {
+	f := served.Start(t)
+	f.Site.AddResource(served.Image("debian", engine.StateConverged, time.Now()))
+	const at = "/api/v1/resources/debian"
+	if got := fmt.Sprint(f.Want(200, "GET", at+"/division?scope="+url.QueryEscape("(paris & toulouse) % nantes"), "")); got != "map[parts:[map[share:map[/count:3] sites:[paris toulouse]] map[share:map[/count:2] sites:[nantes]]]]" {
+		t.Errorf("it would be divided as %s", got)
+	}
+	for _, c := range []struct{ text, is string }{{"paris % nantes", "cross"}, {"{images: paris & nantes}", "replication"}} {
+		f.Want(202, "PATCH", at, `{"scope":"`+c.text+`"}`)
+		if v := f.Want(200, "GET", at, ""); v["collaboration"] != c.is {
+			t.Errorf("%s: it is %v", c.text, v["collaboration"])
+		}
+	}
+	f.Problem(400, "bad-request", "one of them", "PATCH", at, `{"scope":"paris","add":["nantes"]}`)
+	f.Problem(400, "scope-syntax", "", "PATCH", at, `{"scope":"paris %"}`)
+	f.Problem(422, "scope-type", "divided with", "PATCH", at, `{"scope":"paris ^ nantes"}`)
+	f.Problem(400, "bad-request", "give a scope", "GET", at+"/division", "")
 }
 
 // TestPlaceWhereItFits places a server where its network is not: a flat network is its site's own.

@@ -32,11 +32,27 @@ func did(o shape.Operation) string {
 	case engine.TypeAbsolute:
 		return "put " + o.Path
 	case engine.TypePlace:
-		return "changed where it lives"
+		return placedIn(o)
 	case engine.TypeAction:
 		return "ran " + o.Method + " " + o.Path
 	}
 	return o.Type
+}
+
+// placedIn says what a change of placement does.
+func placedIn(o shape.Operation) string {
+	d, ok := o.Change.(shape.Divided)
+	switch {
+	case !ok:
+		return "changed where it lives"
+	case len(d.Parts) == 1:
+		return "made it one replicated resource again"
+	}
+	parts := make([]string, len(d.Parts))
+	for i, part := range d.Parts {
+		parts[i] = strings.Join(part, " & ")
+	}
+	return "divided it between " + shape.List(parts)
 }
 
 // shownFields is how many fields a line of history tells.

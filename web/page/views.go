@@ -144,6 +144,7 @@ type resourceModel struct {
 	Operations  api.OperationList
 	Conflicts   []shape.Conflict
 	SiteOptions []place // that it may live at
+	Other       otherwise
 }
 
 // steerable reports whether somebody can say of what is shared how it goes on at a site. A name that exactly one site is to hold is decided
@@ -180,6 +181,9 @@ func (p *Page) showResource(c echo.Context, status int, r api.ResourceRef, why r
 	}
 	m.Conflicts = conflicts.Items
 	f := p.frame(c, cmp.Or(res.Label, res.ID), "resources", "/api/v1"+resourceURL(res.ID, res.Service, res.Kind))
+	if f.operates() && steerable(m.Resource) {
+		m.Other = p.otherwise(ctx, exact, &m)
+	}
 	return render(c, status, resourceView(f, m))
 }
 

@@ -30,8 +30,13 @@ type Operation struct {
 	BodyEncoding string `json:"body_encoding"`
 	// Blob tells of a body that is too large to be shown; null for others.
 	Blob *Blob `json:"blob"`
-	// Change is what it sets: {"set": {pointer: value}, "unset": [pointer]}; null for actions and deletes.
+	// Change is what it sets: {"set": {pointer: value}, "unset": [pointer]}; of what divides a resource it is Divided. Null for actions and deletes.
 	Change any `json:"change"`
+}
+
+// Divided are the sites of each part from an operation on; one part: it is replicated from then on.
+type Divided struct {
+	Parts [][]string `json:"parts"`
 }
 
 // Blob is a large body, which travels beside its operation. Hash is empty while it waits for a site that can be reached.
@@ -87,10 +92,27 @@ func (n Names) Operation(r engine.OperationRow, k *engine.Kind, label string, se
 		return v
 	}
 	v.Body, v.BodyEncoding = ShowBody(k, r.Body)
+	if r.Type == engine.TypePlace {
+		var c engine.PlacementChange
+		if json.Unmarshal(r.Change, &c) == nil && c.Parts != nil {
+			v.Change = n.divided(c.Parts)
+		}
+		return v
+	}
 	var change engine.Edit
 	if len(r.Change) > 0 && json.Unmarshal(r.Change, &change) == nil {
 		hideInChange(k, &change)
 		v.Change = change
 	}
 	return v
+}
+
+func (n Names) divided(parts engine.Parts) Divided {
+	d := Divided{Parts: make([][]string, len(parts))}
+	for i, part := range parts {
+		for _, id := range part {
+			d.Parts[i] = append(d.Parts[i], n.Of(id))
+		}
+	}
+	return d
 }
