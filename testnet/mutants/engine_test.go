@@ -70,7 +70,7 @@ func deciding() []mutant {
 		}, "engine/plan", "TestAnActionIsSettledBeforeWhatWouldHideIt"},
 		// Replicas stay different: a late operation is sent as it is, over what came after it.
 		{"late operations are run as they are", []edit{
-			{"engine/plan/next.go", "!p.h.Divides(u) &&\n\t\tsawTheSame(p.h, u, p.s)", "!p.h.Divides(u)"},
+			{"engine/plan/next.go", "!p.h.Division(p.s.Shown().Or(u)).Divides(u) &&\n\t\tsawTheSame(p.h, u, p.s)", "!p.h.Division(p.s.Shown().Or(u)).Divides(u)"},
 		}, "engine/plan", "TestEveryInterleaving"},
 		// What an application has counted without an answer is taken back by an earlier change, before a person has said whether it has.
 		{"an earlier change does not wait for a person", []edit{
