@@ -293,3 +293,37 @@ func contents(t *testing.T, dir string) map[string][]byte {
 	}
 	return all
 }
+
+// TestAnOlderAgentHoldsADivisionBack: it goes on showing what it showed, says that it is held up, and catches up once it is of this tree.
+func TestAnOlderAgentHoldsADivisionBack(t *testing.T) {
+	r := newRig(t)
+	shows := func(s *env.Site, count string) {
+		t.Helper()
+		r.Eventually(t, patience, s.Name()+" shows "+count, func() error {
+			if a := s.Application(t, lab.Servers, "GET /servers/"+local(t, s, r.group), ""); !strings.Contains(a.Body, `"count":`+count) {
+				return fmt.Errorf("%d %s", a.Status, a.Body)
+			}
+			return nil
+		})
+	}
+	shows(r.paris, "3")
+	shows(r.nantes, "2")
+	if err := r.nantes.Client().Call(t.Context(), "PATCH", "/api/v1/resources/"+r.group, map[string]string{"scope": "nantes & paris"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	shows(r.nantes, "5")
+	r.Eventually(t, patience, "paris says that something is held back", func() error {
+		resources, err := r.paris.Client().Resources(t.Context())
+		for _, x := range resources {
+			if x.ID == r.group && !strings.Contains(x.Reason, "held back") {
+				err = fmt.Errorf("%s: %s", x.State, x.Reason)
+			}
+		}
+		return err
+	})
+	shows(r.paris, "3")
+	r.paris.Stop(t)
+	r.paris.Use(program)
+	r.paris.Start(t)
+	shows(r.paris, "5")
+}
