@@ -79,6 +79,18 @@ func TestHistoriesWithRestores(t *testing.T) {
 	t.Logf("%d histories, %d operations, %d sites set back, %d questions after restores", histories, sum.Operations, sum.Restored, sum.Asked)
 }
 
+// TestHistoriesThatDivide plays a fixed share of histories in which resources are divided, and made replicated ones again.
+func TestHistoriesThatDivide(t *testing.T) {
+	operations := 0
+	for seed := uint64(1); operations < enoughOperations/14; seed++ {
+		r := Play(Options{Seed: seed, Divides: true})
+		if len(r.Problems) > 0 {
+			t.Errorf("history %d, play it again with: go test ./testnet/history -run TestHistories -history.divides -history.seed %d\n  %s", seed, seed, strings.Join(r.Problems, "\n  "))
+		}
+		operations += r.Operations
+	}
+}
+
 // options are those of the flags, for one history.
 func options(seed uint64) Options {
 	return Options{Seed: seed, Backups: *backups, Restores: *restores, Divides: *divides}
