@@ -51,8 +51,7 @@ type Superseded struct {
 type PlaceRequest struct {
 	// Sites is the whole placement; nil: Add and Remove say what is different.
 	Sites, Add, Remove []SiteID
-	// Parts are the sites of each part from then on, one where it is to be replicated; nil: as before. They are all of its sites, unless they
-	// are added: then nothing is divided anew that is divided, or replicated, already.
+	// Parts are the sites of each part from then on, one where it is to be replicated, in place of Sites, Add and Remove; nil: as before.
 	Parts Parts
 	// Forced says that added sites may lack what undeclared actions have done.
 	Forced bool

@@ -50,16 +50,6 @@ type Flight struct {
 	Looking bool `cbor:"22,keyasint,omitempty"`
 	// Early says that its client is answered as soon as the application has done it, before that is on disk.
 	Early bool `cbor:"23,keyasint,omitempty"`
-	// Parts are those that the scope makes of the resource, by the same operation as Grows; nil: it is divided as it is.
-	Parts engine.Parts `cbor:"24,keyasint,omitempty"`
-}
-
-// Sharing are the sites that have a share of what the request sets from the beginning. What is divided anew is so once it has run.
-func (f *Flight) Sharing() []engine.SiteID {
-	if f.Parts != nil {
-		return nil
-	}
-	return f.Grows
 }
 
 // Of is the request of this site's own that takes a step: o, which has come from another site, or makes the object anew.

@@ -56,11 +56,12 @@ func (d *Adoption) adopt(ctx context.Context, q adopting) (engine.ResourceID, en
 	if err != nil {
 		return "", "", fmt.Errorf("adopt %s: %w", q.ID, err)
 	}
-	place := engine.PlaceRequest{Add: q.Sites, Parts: q.Parts, User: q.User}
-	if q.Scope != "" && place.Parts == nil {
-		place.Parts = engine.Parts{q.Sites}
+	if q.Scope != "" {
+		if err := issue.Held(row.Collaboration == engine.Cross, q.Parts != nil, q.Kind, row.ID); err != nil {
+			return "", "", err
+		}
 	}
-	placed, err := d.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: place})
+	placed, err := d.Site.Decide(ctx, row.Document, nil, &replica.Decide{What: replica.VerbPlace, Place: engine.PlaceRequest{Add: q.Sites, User: q.User}})
 	if err != nil {
 		return "", "", err
 	}

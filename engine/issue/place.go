@@ -1,7 +1,6 @@
 package issue
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,23 +67,15 @@ func Change(v *view.View, q engine.PlaceRequest) (*engine.PlacementChange, error
 	return c, warnsOfActions(v, q.Forced)
 }
 
-// partsOf are the parts that a request has to be stated; nil: it is not divided in another way than it is. Of a request that says how all is
-// divided q names the sites then.
+// partsOf are the parts that a request has to be stated, of which q names the sites then; nil: it is not divided in another way than it is.
 func partsOf(v *view.View, q *engine.PlaceRequest) (engine.Parts, error) {
+	if q.Parts == nil {
+		return nil, nil
+	}
+	q.Sites = slices.Concat(q.Parts...)
 	now, spread := v.Placement(), len(q.Parts) > 1
-	is := now.Parts != nil
-	switch {
-	case q.Parts == nil:
+	if is := now.Parts != nil; spread == is && (!is || slices.EqualFunc(q.Parts, now.Parts, samePart)) {
 		return nil, nil
-	case q.Add == nil:
-		q.Sites = slices.Concat(q.Parts...)
-		if spread == is && (!is || slices.EqualFunc(q.Parts, now.Parts, samePart)) {
-			return nil, nil
-		}
-	case spread == is:
-		return nil, nil
-	case slices.ContainsFunc(now.Sites, func(id engine.SiteID) bool { return !slices.Contains(q.Add, id) }):
-		return nil, unnamed(v, q.Add)
 	}
 	return q.Parts, Divisible(v.Kind, spread, v.About.Key)
 }
@@ -93,19 +84,17 @@ func samePart(a, b []engine.SiteID) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// unnamed refuses to add sites to a resource by a scope that says that it is divided in another way, and does not name all of its sites.
-// Without sites to be added nothing is said of how it is divided: nil.
-func unnamed(v *view.View, sites []engine.SiteID) error {
-	now := v.Placement()
-	if !slices.ContainsFunc(sites, func(id engine.SiteID) bool { return !now.Has(id) }) {
+// Held refuses to add sites to a resource that is held together in another way than whoever asks believes.
+func Held(cross, spread bool, k *engine.Kind, id engine.ResourceID) error {
+	if cross == spread {
 		return nil
 	}
 	is, sign := "replicated", "&"
-	if now.Parts != nil {
+	if cross {
 		is, sign = "a cross resource", "%"
 	}
-	return scopeType("%s %s is %s: write %q between its sites and those that are to be added, or name all of its sites, to make it something else; nothing has happened",
-		v.Kind.Name, v.About.Key, is, sign)
+	return scopeType("%s %s is %s: write %q between its sites and those that are to be added, or no scope at all\nhelp: \"skerry resources place\" makes it the other",
+		k.Name, id, is, sign)
 }
 
 // Divisible refuses to make a resource that is there a cross one, or a replicated one again, where its parts would not be like each other then.
@@ -153,24 +142,18 @@ func warnsOfActions(v *view.View, forced bool) error {
 	return nil
 }
 
-// Growth returns what a request's scope does to where the resource lives; nil: nothing. Only what changes the representation does so. A scope
-// that asks for agreement has no cross in it, so it says nothing of how a cross resource is divided.
-func Growth(v *view.View, q *engine.Request) (*engine.PlacementChange, error) {
+// Growth returns the sites that a request's scope names beyond the placement, sorted. Only what changes the representation adds
+// sites.
+func Growth(v *view.View, q *engine.Request) ([]engine.SiteID, error) {
 	if len(q.Placement) < 2 || q.Method != http.MethodPut && q.Method != http.MethodPatch {
 		return nil, nil
 	}
-	p := engine.PlaceRequest{Add: q.Placement, Parts: q.Parts, Forced: q.Forced}
-	switch {
-	case p.Parts != nil:
-	case q.Agreement != engine.AgreeOne && v.Placement().Parts != nil:
-		return nil, unnamed(v, q.Placement)
-	default:
-		p.Parts = engine.Parts{q.Placement}
-	}
-	c, err := Change(v, p)
-	var refusal *engine.Refusal
-	if c == nil && !(errors.As(err, &refusal) && refusal.Type == "scope-type") { // what it is about says why, if it is refused
+	c, err := Change(v, engine.PlaceRequest{Add: q.Placement, Forced: q.Forced})
+	if c == nil { // what it is about says why, if it is refused
 		return nil, nil
 	}
-	return c, err
+	if err == nil {
+		err = Held(v.Placement().Parts != nil, q.Parts != nil, v.Kind, v.About.Key)
+	}
+	return c.Add, err
 }

@@ -125,8 +125,8 @@ func (t *own) prepare(r *work) bool {
 		if err != nil {
 			return t.refuse(r, err)
 		}
-		if grows != nil {
-			t.flight.Grows, t.flight.Parts, t.flight.Placing, t.flight.Forced = grows.Add, grows.Parts, engine.OperationID(r.env.NewID()), q.Forced
+		if len(grows) > 0 {
+			t.flight.Grows, t.flight.Placing, t.flight.Forced = grows, engine.OperationID(r.env.NewID()), q.Forced
 		}
 	}
 	return t.read(r, a.Restore != nil || t.local != "" && !t.creates && plan.NeedsBefore(r.Kind, &t.flight.Operation))
@@ -197,7 +197,7 @@ func (t *own) fix(r *work) bool {
 			return t.refuse(r, err)
 		}
 	}
-	t.division = issue.Division(r.View, t.flight.Sharing())
+	t.division = issue.Division(r.View, t.flight.Grows)
 	t.division.Complete(o, t.before)
 	refers := *o
 	if o.Blob != nil {
@@ -441,7 +441,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 			return errUntold
 		}
 	} else if plan.NeedsAfter(r.Kind, &o) || merge.Effect(r.Kind, &o) != nil {
-		issue.Witness(r.View, &o, f.Sharing(), r.standing().Whole(r.History), f.Shown, shows)
+		issue.Witness(r.View, &o, f.Grows, r.standing().Whole(r.History), f.Shown, shows)
 	}
 	settled := []*engine.Operation{}
 	o.Time = max(o.Time, f.After)
@@ -478,14 +478,11 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 
 // grow makes the placement operation that goes before an operation whose scope has named more sites; nil: there is none.
 func (r *work) grow(f *flight.Flight, o *engine.Operation) *engine.Operation {
-	add := f.Grows
-	if f.Parts == nil {
-		add = slices.DeleteFunc(slices.Clone(add), r.Holds)
-	}
+	add := slices.DeleteFunc(slices.Clone(f.Grows), r.Holds)
 	if len(add) == 0 {
 		return nil
 	}
-	p := issue.Placing(f.Placing, &engine.PlacementChange{Add: add, Parts: f.Parts, Forced: f.Forced}, o.User)
+	p := issue.Placing(f.Placing, &engine.PlacementChange{Add: add, Forced: f.Forced}, o.User)
 	p.Asker, p.Scope = o.Asker, o.Scope
 	issue.Stamp(r.View, p)
 	o.Time = max(o.Time, p.Time+1)

@@ -204,7 +204,7 @@ func (t *settle) done(r *work) bool {
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done.
 func (t *settle) refusedAgain(r *work, in *Answered) bool {
-	mine, _ := issue.Division(r.View, r.Own.Sharing()).Mine(&r.Own.Operation, r.standing().Whole(r.History))
+	mine, _ := issue.Division(r.View, r.Own.Grows).Mine(&r.Own.Operation, r.standing().Whole(r.History))
 	switch found := r.Own.ByRefusal(r.Kind, mine.Edit, t.reply, in.Reply, in.Presented.Body, in.Err); {
 	case found.Fate != flight.Happened && r.Own.Premature(t.reply, in.Reply) && r.settling.tries < flight.FewTries:
 		return t.retry(r)

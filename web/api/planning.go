@@ -55,9 +55,6 @@ func (a *API) plan(ctx context.Context, r ExplainRequest, service string, bound 
 		case !ok || !p.Cross(m, row, bound && len(involved) == 1, parts, r.Body):
 			p.Request(a.names(), m, ok, row, involved, bound)
 		}
-		if ok && row != nil && !read {
-			p.Divides(strings.ToUpper(r.Method), a.names(), row, now)
-		}
 		counted := involved
 		if row != nil && !read {
 			counted = a.names().Placement(row)

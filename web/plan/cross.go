@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -75,26 +74,6 @@ func (p *Planner) Cross(m glue.Match, row *engine.ResourceRow, alone bool, parts
 		}
 	}
 	return true
-}
-
-// Divides says in the plan of a change what a scope does to a resource that is known, where it names all of its sites with another sign between
-// them: with parts it is divided over them, without it is a replicated one from then on.
-func (p *Planner) Divides(method string, n shape.Names, row *engine.ResourceRow, a Alternative) {
-	cross := row.Collaboration == engine.Cross
-	parts := a.Mode == scope.Cross
-	changes := (method == http.MethodPut || method == http.MethodPatch) && len(a.Sites) > 1
-	lacks := slices.ContainsFunc(n.Placement(row), func(s string) bool { return !slices.Contains(a.Sites, s) })
-	switch {
-	case !changes || lacks || parts == cross || !parts && a.Mode != scope.Replicate || a.Wait != "" || p.Plan.Summary == "":
-	case parts:
-		over := make([]string, len(a.Parts))
-		for i, part := range a.Parts {
-			over[i] = strings.Join(part, " & ")
-		}
-		p.Plan.Summary += " The resource is divided over " + strings.Join(over, " % ") + " from then on."
-	default:
-		p.Plan.Summary += " It is one replicated resource at " + shape.List(a.Sites) + " from then on."
-	}
 }
 
 // inShares says how what is divided is divided.
