@@ -50,6 +50,36 @@ func TestAPlacementIsEdited(t *testing.T) {
 	}
 }
 
+// TestAResourceIsDividedFromItsPage and made one again; what each site would show is told before.
+func TestAResourceIsDividedFromItsPage(t *testing.T) {
+	site := webtest.Generous()
+	address := serve(t, site)
+	for _, c := range []struct{ now, offers, shares, as string }{
+		{"· replication", "Divide it over them", "that would be /count 2 at nantes, /count 2 at paris, /count 1 at toulouse", "spread"},
+		{"· cross", "Make it one replicated resource again", "that would be /count 5 at nantes and paris", "copies"},
+		{"· replication", "Divide it over them", "that would be /count 3 at nantes", "spread"},
+	} {
+		_, body := ask(t, "GET", address+frontend, nil)
+		for _, want := range []string{c.now, c.offers, c.shares, `name="as" value="` + c.as + `"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the page does not say %q: %s", want, mainOf(body))
+			}
+		}
+		if status, _, body := steer(t, address, "place", url.Values{"site": {"paris", "nantes"}, "as": {c.as}}); status != 303 {
+			t.Errorf("%s: %d %s", c.as, status, body)
+		}
+	}
+	site.SetFault(func(method string) error {
+		if method == "Shares" {
+			return &engine.Refusal{Status: 422, Type: "scope-type", Detail: "it has content beside it; nothing has happened"}
+		}
+		return nil
+	})
+	if _, body := ask(t, "GET", address+frontend, nil); !strings.Contains(body, "it has content beside it") || strings.Contains(body, `name="as"`) {
+		t.Errorf("it is offered what is refused: %s", mainOf(body))
+	}
+}
+
 func TestAReplicaIsPausedResumedKeptAndChecked(t *testing.T) {
 	site := webtest.Generous()
 	address := serve(t, site)
