@@ -33,7 +33,7 @@ func TestCatalogGivesTheEngineItsKinds(t *testing.T) {
 		t.Errorf("the application is %q", c.Application)
 	}
 	want := &engine.Kind{
-		Service: "boats", Name: "boat", Collection: "/v1/boats", Item: "/v1/boats/{id}",
+		Service: "boats", Name: "boat", Collection: "/v1/boats", Item: "/v1/boats/{id}", Contains: true,
 		ID:        engine.IDRule{From: engine.IDFromBody, At: "/id"},
 		Ignore:    []engine.Pointer{"/updated_at", "/etag"},
 		IgnoreIn:  []engine.IgnoredIn{{At: "/radio", In: "/kind", Equals: "ferry"}},
