@@ -3,11 +3,13 @@ package page
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/doctor"
+	"github.com/skerry/skerry/web/shape"
 )
 
 // widestWays is how many sites the table of all pairs has at most.
@@ -20,6 +22,33 @@ type waysModel struct {
 	// Names are the sites of the table of all pairs, none where it would be too wide; Between tells of two of them.
 	Names   []string
 	Between map[[2]string]*doctor.Pair
+}
+
+// silent says which sites have not told what they have tried, in one sentence where the reason is the same but for their names.
+func (m *waysModel) silent() (all []string) {
+	of, reasons := map[string][]api.Asked{}, []string{}
+	for _, a := range m.Asked {
+		if a.Error == "" {
+			continue
+		}
+		why := strings.ReplaceAll(a.Error, a.Site, "each")
+		if of[why] == nil {
+			reasons = append(reasons, why)
+		}
+		of[why] = append(of[why], a)
+	}
+	for _, why := range reasons {
+		if one := of[why][0]; len(of[why]) == 1 {
+			all = append(all, one.Site+" has not told what it has tried: "+one.Error)
+			continue
+		}
+		var names []string
+		for _, a := range of[why] {
+			names = append(names, a.Site)
+		}
+		all = append(all, shape.List(names)+" have not told what they have tried: "+why)
+	}
+	return all
 }
 
 // ways asks all sites. It is not asked for anew with each event: that would be a burden.
