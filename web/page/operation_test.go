@@ -77,7 +77,7 @@ func TestAnOperationWithoutARequestIsToldByItsType(t *testing.T) {
 	site := webtest.Generous()
 	site.AddResource(engine.ResourceRow{ID: "lan", Service: "networks", Kind: "network", Collaboration: engine.Replication, State: engine.StateConverged,
 		CreatedAt: time.Now(), Sites: map[engine.SiteID]engine.ReplicaStatus{site.Self(): {State: engine.StateConverged}}})
-	site.AddOperation(engine.OperationRow{ID: "moved", Resource: "lan", Type: engine.TypePlace, Service: "networks", Kind: "network",
+	site.AddOperation(engine.OperationRow{ID: "moved", Resource: "lan", Type: engine.TypePlace, Method: engine.MethodDivide, Service: "networks", Kind: "network",
 		Origin: site.Self(), IssuedAt: time.Now(), State: engine.StateApplied,
 		Sites: map[engine.SiteID]engine.OperationStatus{site.Self(): {State: engine.StateApplied}}})
 	address := serve(t, site)

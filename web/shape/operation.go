@@ -75,6 +75,9 @@ func (n Names) Operation(r engine.OperationRow, k *engine.Kind, label string, se
 		Kind: string(r.Kind), Method: r.Method, Path: r.Path, Scope: r.Scope, Origin: n.Of(r.Origin), User: r.User,
 		IssuedAt: r.IssuedAt, Parents: Texts(r.Parents), State: string(r.State), Sites: make(map[string]Outcome, len(r.Sites)),
 	}
+	if r.Type == engine.TypePlace {
+		v.Method = "" // that of one that divides is a sign for agents: there is no request
+	}
 	for id, s := range r.Sites {
 		at := Outcome{State: string(s.State), Status: s.Status, At: s.At, Attempts: s.Attempts, Error: s.Error, Fetched: s.Fetched, As: string(s.As)}
 		for _, t := range s.Tries {
