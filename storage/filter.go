@@ -16,8 +16,10 @@ type filter struct {
 	complete atomic.Bool // all that the database had at first has been added
 
 	mu     sync.RWMutex
-	layers []*layer // guarded by mu; each has room for twice as many as the one before
+	layers layers // guarded by mu; each has room for twice as many as the one before
 }
+
+type layers []*layer
 
 type layer struct {
 	bits []uint64
@@ -37,7 +39,7 @@ func (f *filter) add(keys ...string) {
 	for _, key := range keys {
 		hash := maphash.String(f.seed, key)
 		f.mu.Lock()
-		if f.told(hash) {
+		if f.layers.told(hash) {
 			f.mu.Unlock()
 			continue
 		}
@@ -65,18 +67,18 @@ func (f *filter) has(key string) bool {
 	hash := maphash.String(f.seed, key)
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.told(hash)
+	return f.layers.told(hash)
 }
 
-// told reports whether a key with a hash may have been added. Its caller has the lock.
-func (f *filter) told(hash uint64) bool {
-	for _, l := range f.layers {
-		all := true
+// told reports whether a key with a hash may have been added.
+func (all layers) told(hash uint64) bool {
+	for _, l := range all {
+		set := true
 		for i := range bitsOfEach {
 			at := l.bit(hash, i)
-			all = all && l.bits[at/64]&(1<<(at%64)) != 0
+			set = set && l.bits[at/64]&(1<<(at%64)) != 0
 		}
-		if all {
+		if set {
 			return true
 		}
 	}

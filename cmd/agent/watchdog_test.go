@@ -5,6 +5,7 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -36,21 +37,21 @@ func TestTheManagerHearsThatTheEngineAnswers(t *testing.T) {
 
 // TestNothingIsToldOfWhatDoesNotAnswer: so the manager starts it anew.
 func TestNothingIsToldOfWhatDoesNotAnswer(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	asked, answer, told := make(chan bool), make(chan bool), make(chan bool, 1)
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		beat(ctx, 2*time.Millisecond, func() { asked <- true; <-answer }, func() { told <- true })
-	}()
-	<-asked
-	time.Sleep(20 * time.Millisecond)
-	select {
-	case <-told:
-		t.Error("it is told to answer")
-	default:
-	}
-	end()
-	close(answer)
-	<-done
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		answer, told := make(chan bool), 0
+		go beat(ctx, time.Minute, func() { <-answer }, func() { told++ })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if told > 0 {
+			t.Error("it is told to answer")
+		}
+		answer <- true
+		synctest.Wait()
+		if told != 1 {
+			t.Errorf("it has answered, and that is told %d times", told)
+		}
+		end()
+		close(answer)
+	})
 }
