@@ -147,9 +147,12 @@ func large(v *view.View) []*engine.Operation {
 	return slices.DeleteFunc(slices.Clone(v.History.Ordered()), func(o *engine.Operation) bool { return o.Blob == nil || base.Has(o) })
 }
 
-// unfinished reports whether an operation that is settled is to be applied once more at some site.
+// unfinished reports whether an operation that is settled is to be applied once more at some site, or has made there what a person is to find.
 func unfinished(v *view.View, o *engine.Operation) bool {
-	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool { return v.Outcomes(s)[o.ID].Again })
+	return slices.ContainsFunc(v.Correspondents(), func(s engine.SiteID) bool {
+		out := v.Outcomes(s)[o.ID]
+		return out.Again || o.Type == engine.TypeCreate && out.State == engine.StateUncertain
+	})
 }
 
 // going are the deletions that an application has accepted whose object is not known to be gone: a person may be asked about each.

@@ -155,6 +155,8 @@ func (d *Adoption) here(ctx context.Context, q adopting) (engine.OperationID, er
 	case k.Natural() && (old.Document != before.Document || old.State != before.State):
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf(
 			"another site has made %s %s, or has deleted it, while it was looked at; nothing has happened, try again", k.Name, q.ID)}
+	case there && old.Sites[d.self].State == engine.StateDeleting: // what is shown is what is about to go
+		return "", issue.Deleting(k, about.Key)
 	case there && !old.State.Past() && !old.GoneAt(d.self):
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "exists", Detail: fmt.Sprintf(
 			"%s %s is a resource of other sites; what is here is another object of that name", k.Name, about.Key)}

@@ -73,6 +73,7 @@ func (h *hearing) said(in *Said) {
 		h.news.Missing = true
 	}
 	h.news.Fetch = append(h.news.Fetch, view.Wanted(h.View, h.env.HasBlob)...)
+	h.news.Late = h.news.Late || h.Me.Rejoins && view.Barred(h.View)
 }
 
 // hears makes room for the epoch that changes belong to. It reports whether they are to be taken in: what belongs to an epoch that is

@@ -42,6 +42,17 @@ func Edit(k *engine.Kind, o *engine.Operation, before merge.Fold, reads func() (
 	return nil
 }
 
+// Found makes of a PUT that was to create a resource, and that has found an object, a create as the collection takes it: the other sites may have no
+// object, and an application need not make one by a PUT.
+func Found(k *engine.Kind, o *engine.Operation, status int) {
+	if o.Method != http.MethodPut || k.ID.From == engine.IDFromPath || status == http.StatusCreated {
+		return
+	}
+	if body, err := tree.Creating(k, o.Body); err == nil {
+		o.Method, o.Path, o.Body = http.MethodPost, k.Collection, body
+	}
+}
+
 // Division tells how what a request sets is divided, nil: nothing is.
 func Division(v *view.View, grows []engine.SiteID) *merge.Division {
 	return v.History.Division(v.SettledAt(v.Self).Has, grows...)

@@ -71,15 +71,17 @@ func (r *Replica) rejoining() *engine.Refusal {
 func (r *Replica) Remains(drops bool) *view.Remnant {
 	left := cmp.Or(r.past.remnant, &view.Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open(), Paths: r.History.Paths()})
 	left.Number, left.Lost = r.LastNumber(), r.past.lost
+	left.Hear(r.View)
 	if drops {
 		left.Closed = compact.Closed(r.View, rowOf(r.View))
-	}
-	for _, o := range r.History.Ordered() {
-		if drops && o.Origin == r.Self && !r.History.Base().Has(o) {
-			left.Issued = append(left.Issued, view.Issued{Operation: *o, Line: o.Line})
-		}
+		left.Keep(r.View)
 	}
 	return left
+}
+
+// HeardOf is what a site had said of itself before the replica began to join anew, if it is the newest that is known of that site.
+func HeardOf(r *Replica, site engine.SiteID) (engine.SignedStatus, bool) {
+	return r.past.remnant.Of(r.View, site)
 }
 
 // Rejoin makes the replica one that joins anew. What was in flight may have run, and more.
@@ -205,14 +207,14 @@ func (t *rejoin) nameless(r *work) bool {
 	if t.seek(r) {
 		return false
 	}
-	born, open, never := r.History.Born(merge.Any), t.remnant.Sent, t.never()
+	born, made, never := r.History.Born(merge.Any), t.remnant.Sent || t.lost != nil && t.lost.Object, t.never()
 	t.joined(r, "")
 	switch {
 	case never:
-	case born == nil && open: // what is no more may have been made
+	case born == nil && made: // what is no more may be there
 		for _, o := range r.History.All(isCreate) {
 			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined,
-				Error: "it is deleted, and nobody knows what this has made here: it had no answer yet, and the disk of this site was set back since"})
+				Error: "it is deleted, and nobody knows which object of this application it was: the disk of this site was set back since"})
 		}
 	case born != nil:
 		r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
@@ -309,10 +311,9 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	if by := r.Placement().Added[r.Self]; by != nil {
 		r.Me.Joined = by.ID
 	}
-	// What has run and others have heard of is open no more. Where no document tells of it any more, its row does.
-	if f := r.Own; f != nil && (r.History.Get(f.Operation.ID) != nil || f.Creates && !r.Kind.Natural() && r.History.Base() != nil) {
+	if f := r.Own; f != nil && t.over(r, f) {
 		r.Own = nil
-		if r.History.Get(f.Operation.ID) == nil {
+		if r.History.Get(f.Operation.ID) == nil { // where no document tells of it any more, its row does
 			r.out.Rows = append(r.out.Rows, report.FlightRow(r.View, f, engine.OperationStatus{State: engine.StateApplied, At: r.env.Now(), Attempts: f.Attempt}))
 		}
 	}
@@ -322,22 +323,13 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
 		r.TouchAll()
 	}
-	for _, o := range r.History.Living(merge.Any) {
-		undeclared := o.Type == engine.TypeAction && o.Edit == nil
-		seen := o.In(left.Settled)
-		if undeclared && !seen && local != "" {
-			why := "the disk of this site was set back: nobody knows whether it ran here"
-			if left.Late {
-				why = "this site was away for too long: it has not run here"
-			}
-			if o.In(lost) {
-				why = "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
-			}
-			r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: why})
-		}
-	}
 	if local != "" {
-		t.putAgain(r)
+		for _, o := range r.History.Living(merge.Any) {
+			if o.Type == engine.TypeAction && o.Edit == nil && !o.In(left.Settled) {
+				r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: left.Ran(o, lost)})
+			}
+		}
+		putAgain(r)
 	}
 	r.openWaits()
 	r.TouchAll()
@@ -345,10 +337,18 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	return true
 }
 
-// putAgain has the opaque bytes that count put in their place once more: no representation shows whether they are there.
-func (t *rejoin) putAgain(r *work) {
+// over reports whether others have heard of a client's request that is in flight here, or of one that came after it: the lost run had settled it
+// then, since one follows the other.
+func (t *rejoin) over(r *work, f *flight.Flight) bool {
+	return r.History.Get(f.Operation.ID) != nil || f.Creates && !r.Kind.Natural() && r.History.Base() != nil || t.remnant.Outlived(r.View)
+}
+
+// putAgain has the opaque bytes that count, and that are settled, put in their place once more: no representation shows whether they are there.
+func putAgain(r *work) {
 	bytes := r.History.Whole(merge.Any).Absolute
 	for _, path := range slices.Sorted(maps.Keys(bytes)) {
-		r.Became(bytes[path].ID, engine.Outcome{State: engine.StatePending, Again: true})
+		if o := bytes[path]; o.In(r.Me.Settled) {
+			r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true})
+		}
 	}
 }

@@ -121,7 +121,7 @@ func (r *Replica) apply(now time.Time) task {
 		return nil
 	}
 	if by := view.BegunBy(r.View); by != nil {
-		if r.Me.Left != nil && !view.Regains(r.View, by) { // a comparison will tell
+		if view.Misses(r.View, by) { // a comparison will tell
 			return nil
 		}
 		r.begin(by)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/replica"
 	"github.com/skerry/skerry/engine/view"
 )
 
@@ -106,7 +107,10 @@ func (x *exchange) missing(ctx context.Context, with engine.SiteID, h engine.Hav
 				statuses = append(statuses, st)
 			}
 		}
-		back = r.Holds(with) && (!r.At(with).Whole || r.At(with).Rejoins) // it has not begun anew, or was set back since it had all of that
+		if st, ok := replica.HeardOf(r.Replica, with); ok {
+			theirs = append(theirs, st)
+		}
+		back = r.Holds(with) && !r.At(with).Whole || r.At(with).Rejoins // it has not begun anew, or was set back since it had all of that
 		alike = sameCounts(here.Changes, h.Changes)
 		forked = maps.Clone(r.Forks)
 	})

@@ -117,11 +117,11 @@ func BegunBy(v *View) *engine.Operation {
 	return by
 }
 
-// Regains reports whether a site that had left may begin again with the operation that has added it: it has all of the epoch before the
-// current one, or a member that knows of that operation has both epochs still, and waits for this site from then on. The others may have
-// dropped what it lacks: they took it for one that had left.
-func Regains(v *View, by *engine.Operation) bool {
-	return v.Whole() || slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
+// Misses reports whether this site had left, and may not begin again with the operation that has added it (nil: none has): the others may have
+// dropped what it lacks, since they took it for one that had left. It may where it has all of the epoch before the current one, or where a
+// member that knows of that operation has both epochs still, and waits for this site from then on.
+func Misses(v *View, by *engine.Operation) bool {
+	return by != nil && v.Me.Left != nil && !v.Whole() && !slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
 		st := v.At(s)
 		return st.Epoch == v.Current().Number && !st.Over && by.In(st.Settled)
 	})

@@ -10,7 +10,8 @@ import (
 // which others have ended: it had left meanwhile, or its disk was set back. What is here of an epoch that ends with what a lost run has written may be
 // another.
 func Skips(v *View, epoch uint64) bool {
-	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number && (v.Me.Rejoins || v.History.HeldBefore(v.Current().Number) || lacksOfEnding(v)))
+	return !v.Blank() && (epoch > v.Current().Number || epoch > v.Epochs[0].Number &&
+		(v.Me.Rejoins || v.History.HeldBefore(v.Current().Number) || lacksOfEnding(v) || Misses(v, BegunBy(v))))
 }
 
 // lacksOfEnding reports whether a site has written something, by what it says, that is not here, in another epoch than the current one.
@@ -64,8 +65,9 @@ func TooLate(v *View, epoch uint64) bool {
 // Told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
 // themselves nobody has anything to tell; who the members are is not known where nothing is here.
 func Told(v *View) bool {
-	alone := !v.Blank()
-	for _, s := range v.Others() {
+	others := v.Others()
+	alone := !v.Blank() || len(others) > 0
+	for _, s := range others {
 		st := v.At(s)
 		if st.Rejoins {
 			continue
@@ -76,4 +78,12 @@ func Told(v *View) bool {
 		}
 	}
 	return alone
+}
+
+// Barred reports whether another site has settled what cannot be taken in here, since the checkpoint that this site's documents begin with says
+// that everything later has seen what it stands for: a lost run of this site had told the other of what had not.
+func Barred(v *View) bool {
+	return v.History.Unfollowing() && !v.Folds && slices.ContainsFunc(v.Others(), func(s engine.SiteID) bool {
+		return !v.At(s).Rejoins && !HasAll(v, v.At(s).Settled)
+	})
 }

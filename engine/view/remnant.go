@@ -1,6 +1,10 @@
 package view
 
-import "github.com/skerry/skerry/engine"
+import (
+	"slices"
+
+	"github.com/skerry/skerry/engine"
+)
 
 // Remnant is what a site that joins anew remembers of a resource, until it has.
 type Remnant struct {
@@ -23,6 +27,8 @@ type Remnant struct {
 	Sent bool `cbor:"9,keyasint,omitempty"`
 	// Paths are those that operations had set here: what none of them sets any more goes.
 	Paths []engine.Pointer `cbor:"10,keyasint,omitempty"`
+	// Heard are the statuses of others that were here. They count for nothing here any more: each is for its own site, whose disk may be set back too.
+	Heard []Heard `cbor:"11,keyasint,omitempty"`
 	// Closed are the rows of operations that were dropped here, and of which something was left to do. They are not stored.
 	Closed []engine.OperationRow `cbor:"-"`
 }
@@ -31,4 +37,63 @@ type Remnant struct {
 type Issued struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
 	Line      engine.Line      `cbor:"2,keyasint"`
+}
+
+// Keep keeps the operations of this site that no checkpoint stands for.
+func (left *Remnant) Keep(v *View) {
+	for _, o := range v.History.Ordered() {
+		if o.Origin == v.Self && !v.History.Base().Has(o) {
+			left.Issued = append(left.Issued, Issued{Operation: *o, Line: o.Line})
+		}
+	}
+}
+
+// Heard is a status of another site, and its number.
+type Heard struct {
+	Number uint64              `cbor:"1,keyasint"`
+	Signed engine.SignedStatus `cbor:"2,keyasint"`
+}
+
+// newest reports whether nothing later is known of the site.
+func (h *Heard) newest(v *View) bool { return h.Number > v.newestOf(h.Signed.Site).Number }
+
+// Hear keeps what is known of other sites' statuses, as far as it is the newest.
+func (left *Remnant) Hear(v *View) {
+	left.Heard = slices.DeleteFunc(left.Heard, func(h Heard) bool { return !h.newest(v) })
+	for _, st := range v.SignedStatuses() {
+		left.Heard = append(left.Heard, Heard{v.newestOf(st.Site).Number, st})
+	}
+}
+
+// Of is what a site had said of itself before this one began to join anew, if nothing later is known; nil has nothing.
+func (left *Remnant) Of(v *View, site engine.SiteID) (st engine.SignedStatus, ok bool) {
+	if left == nil {
+		return st, false
+	}
+	i := slices.IndexFunc(left.Heard, func(h Heard) bool { return h.Signed.Site == site && h.newest(v) })
+	if i < 0 {
+		return st, false
+	}
+	return left.Heard[i].Signed, true
+}
+
+// Outlived reports whether others have heard of an operation that this site has issued after what is remembered, and in an earlier run.
+func (left *Remnant) Outlived(v *View) bool {
+	for l, n := range v.History.Complete() {
+		if l.Site() == v.Self && l != v.Line && n > left.Settled[l] {
+			return true
+		}
+	}
+	return false
+}
+
+// Ran says what is known of whether an undeclared action has run here, by what the lost run had said that it had settled.
+func (left *Remnant) Ran(o *engine.Operation, lost engine.Vector) string {
+	switch {
+	case o.In(lost):
+		return "the disk of this site was set back: it ran here, and nobody knows whether the application still has it"
+	case left.Late:
+		return "this site was away for too long: it has not run here"
+	}
+	return "the disk of this site was set back: nobody knows whether it ran here"
 }

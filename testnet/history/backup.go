@@ -176,11 +176,12 @@ func (w *play) deleteLost(s *site) {
 	}
 }
 
-// owned reports whether an object is a resource's that lives elsewhere, too. A request that an application refuses may have adopted an object
-// before, which nobody had then: that lives at this site alone.
+// owned reports whether an object is a resource's that lives elsewhere, too, or of which all other sites were taken out. A request that an
+// application refuses may have adopted an object before, which nobody had then: that lives at this site alone.
 func (w *play) owned(s *site, k *engine.Kind, id string) bool {
 	row, err := s.Disk.ResourceByLocal(w.Ctx, k.Service, k.Name, engine.LocalID(id))
-	return err == nil && row.State != engine.StateDeleted && len(row.Sites) > 1
+	moved := func(res *resource) bool { return res.moved && res.kind.Name == k.Name && res.id == string(row.ID) }
+	return err == nil && row.State != engine.StateDeleted && (len(row.Sites) > 1 || slices.ContainsFunc(w.resources, moved))
 }
 
 // known reports whether a site has an operation in a document.

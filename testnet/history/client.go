@@ -302,6 +302,10 @@ func encode(v any) []byte {
 func (w *play) send(q *request) {
 	p := q.at.Proc
 	q.proc = p
+	if res := q.resource; q.at.restored && q.sent.Target != "" && q.sent.Target != res.id { // what it calls so it may take for nobody's, and adopt
+		row, err := p.Site.Lookup(w.Ctx, res.kind, q.sent.Target)
+		res.revived = res.revived || err != nil || string(row.ID) != res.id
+	}
 	w.log.Info("request", "request", q.mark(), "site", q.at.Site, "resource", q.resource.tag, "kind", q.kind, "target", q.sent.Target,
 		"body", string(q.sent.Body), "key", q.sent.Key, "scoped", len(q.sent.Placement) > 0, "at", w.Now.Format(time.StampMicro))
 	r := q.sent

@@ -129,7 +129,8 @@ type resource struct {
 	// moved says that its placement was to change.
 	moved bool
 	// revived says that a request that creates it may be done after all, though its client was told that nothing had happened, and has
-	// created it otherwise since: that is a resource of its own. Or that it was asked for again at a site that had forgotten its key.
+	// created it otherwise since: that is a resource of its own. Or that it was asked for again at a site that had forgotten its key, or
+	// was called there by an identifier that the site had forgotten.
 	revived bool
 	// removed are sites that were to leave its placement.
 	removed []*site

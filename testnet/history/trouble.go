@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/merge"
 	"github.com/skerry/skerry/testnet/world"
 )
 
@@ -161,6 +162,11 @@ func (w *play) divide() {
 		return
 	}
 	w.did = true
+	for _, other := range w.sites { // one that is being added, of which nothing is known here, is taken out again
+		if res.moved && merge.PartOf(parts, other.ID) < 0 {
+			res.removed = append(res.removed, other)
+		}
+	}
 	w.Do(p, func() {
 		id, err := p.Desk.Place(w.Ctx, row.Document, engine.PlaceRequest{Parts: parts})
 		w.log.Info("divide", "at", at.Site, "resource", res.tag, "parts", fmt.Sprint(parts), "operation", string(id), "err", err)
