@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/systeminfo"
 	"github.com/chromedp/chromedp"
 
 	"github.com/skerry/skerry/testnet/env"
@@ -117,7 +119,13 @@ func openView(ctx context.Context, base, path string, empty bool) (o opened, err
 	if !empty {
 		first = base + "/settings"
 	}
-	if err := chromedp.Do(tab, chromedp.Navigate(first), chromedp.Navigate(base+path)); err != nil {
+	if err := chromedp.Do(tab, chromedp.Navigate(first)); err != nil {
+		return o, err
+	}
+	if err := rest(tab); err != nil {
+		return o, fmt.Errorf("wait until the browser rests: %w", err)
+	}
+	if err := chromedp.Do(tab, chromedp.Navigate(base+path)); err != nil {
 		return o, err
 	}
 	text, err := chromedp.Run(tab, chromedp.Evaluate[string](timing, chromedp.EvalAwaitPromise))
@@ -125,6 +133,31 @@ func openView(ctx context.Context, base, path string, empty bool) (o opened, err
 		return o, err
 	}
 	return o, json.Unmarshal([]byte(text), &o)
+}
+
+// rest waits until the browser's processes have hardly anything to do. With each window, Chromium loads two pages of its own, for its address
+// bar, in a process that it starts for them: a second of processor time and more, which is over when a person clicks.
+func rest(ctx context.Context) error {
+	const every, most = 300 * time.Millisecond, 15 * time.Millisecond
+	for before := time.Duration(-1); ; {
+		all, err := chromedp.CallBrowser(ctx, systeminfo.GetProcessInfo, cdp.Empty{})
+		if err != nil {
+			return err
+		}
+		var now time.Duration
+		for _, p := range all.ProcessInfo {
+			now += time.Duration(p.CPUTime * float64(time.Second))
+		}
+		if before >= 0 && now-before < most { // less, if a process has ended
+			return nil
+		}
+		before = now
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // viewers measures the agent's processor time without and with ten who look at live views, while nothing happens and while clients write.

@@ -1,4 +1,5 @@
-// What a view needs before people see it is done here; all other scripts begin once it is painted: they cost a browser more time than the view.
+// What a view needs before people see it is done here, once its menu is there; all other scripts begin once the whole of it is painted: they cost a
+// browser more time than the view.
 (() => {
   'use strict';
 
@@ -18,6 +19,8 @@
       document.head.append(script);
     }
   };
-  if (document.hidden) begin(); // nothing is painted of a tab that nobody sees
-  else requestAnimationFrame(() => setTimeout(begin));
+  document.addEventListener('DOMContentLoaded', () => {
+    if (document.hidden) begin(); // nothing is painted of a tab that nobody sees
+    else requestAnimationFrame(() => setTimeout(begin));
+  });
 })();
