@@ -1,10 +1,12 @@
 package issue
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/view"
 )
 
 // Lost refuses a request for what the application had and has to be made anew first.
@@ -15,6 +17,14 @@ func Lost(k *engine.Kind) *engine.Refusal {
 // Ending refuses a create of a name whose object is not shown any more, and may have ended.
 func Ending(k *engine.Kind) *engine.Refusal {
 	return upstream(nil, "the application's service %s shows the %s of this name no more; whether it has ended is seen within some minutes; nothing has happened, try again then", k.Service, k.Name)
+}
+
+// Unheld says why the content of a resource cannot be copied to this site now: a *engine.Refusal where all sites that had it have left.
+func Unheld(v *view.View) error {
+	if len(v.Others()) > 0 {
+		return errors.New("copy the content: no site that has it can be reached")
+	}
+	return &engine.Refusal{Status: http.StatusConflict, Type: "left", Detail: "copy the content: all sites that had it have left"}
 }
 
 // Single refuses what would have several sites hold a resource of a kind that the catalog says lives at one.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/issue"
 	"github.com/skerry/skerry/engine/plan"
 	"github.com/skerry/skerry/engine/view"
 )
@@ -25,8 +26,7 @@ func (t *content) begin(r *work) bool {
 		}
 	}
 	if len(from) == 0 {
-		r.tryAgain(joined, engine.Reply{}, errors.New("copy the content: no site that has it can be reached"))
-		return true
+		return t.answer(r, &Answered{Err: issue.Unheld(r.View)})
 	}
 	if holdsUnknown(r, joined) {
 		return true

@@ -50,8 +50,8 @@ func (c *checker) checkRequest(q *request) {
 			continue
 		}
 		st, told := row.Sites[s.ID]
-		if !told && q.resource.moved {
-			continue // the site was added when a checkpoint stood for it, or was removed
+		if !told && (q.resource.moved || s.restored && row.Document == "") {
+			continue // the site was added when a checkpoint stood for it, or was removed; or its row is of what another one answered
 		}
 		switch st.State {
 		case engine.StateApplied:

@@ -106,7 +106,8 @@ func (w *play) dropNames(s *site, p *world.Process) {
 // Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
 // of what people drop, with the reason behind it; of what builds on a create that was dropped; and of large bytes that an object
 // which was made anew lacks, since nobody has them any more; of a create whose name has an object that is another resource's; of a
-// deletion that an application has accepted and not done; and of one that found nothing, after which it shows something.
+// deletion that an application has accepted and not done; of one that found nothing, after which it shows something; and of content that
+// left with the last site that had it.
 const (
 	cannotMake = "cannot be made anew"
 	dropped    = engine.GivenUp
@@ -115,6 +116,7 @@ const (
 	rival      = "either this one gets the name"
 	stillThere = "and the object is still there"
 	mayBeOther = "somebody has to say whether that is to go"
+	unheld     = "all sites that had it have left"
 )
 
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide
@@ -148,6 +150,8 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	case refused && row.Type == engine.TypeDelete && ran && w.settling && strings.HasSuffix(why, mayBeOther): // what is there came after it
 		what, settle = "done ", done
 	case refused && row.Type == engine.TypeDelete && (w.inTheWay(s, row) || w.settling && strings.HasSuffix(why, stillThere)):
+	case refused && row.Type == engine.TypePlace && strings.Contains(why, unheld):
+		what, settle = "done ", done
 	case refused && !create:
 		return
 	case row.Kind == item && len(row.Sites) > 1 && create && refused && !strings.Contains(why, rival) && !w.knobs.rejects && !w.knobs.backups:
