@@ -76,7 +76,7 @@ func (v *View) Shared() (peers []engine.SiteID, apart map[engine.SiteID]engine.F
 		return v.Others(), nil
 	}
 	for _, s := range v.Writers() {
-		if s == v.Self {
+		if s == v.Self || v.Part(s) == PartNone { // what adds it is held back here
 			continue
 		}
 		last := lastWords(v, s)

@@ -175,6 +175,9 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"what a client called by an identifier that its site had forgotten was taken for the same resource":   {960010330, 1, 0, ""},
 		"what a resource had at the one site that was left to it was taken for what a lost run had made":      {953204760, 1, 0, ""},
 		"what was asked for again by an identifier that a site had forgotten was taken for the same resource": {783101, 1, 0, ""},
+		"what another site had answered for one that was set back was to be known there in full":              {973002289, 1, 0, ""},
+		"a site that had left was compared for ever with one that an operation adds which is held back there": {973006911, 1, 0, ""},
+		"the content of a resource left with the last site that had it, and nobody was asked":                 {973009932, 1, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
