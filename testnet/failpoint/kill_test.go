@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -200,8 +199,8 @@ func revive(t *testing.T, e *env.Env) {
 func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mortal")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./mortal").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := env.Program(t.Context(), path, "./mortal"); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

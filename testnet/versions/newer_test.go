@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,8 +102,8 @@ func buildNewer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	at := filepath.Join(dir, "skerry")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", at, "github.com/skerry/skerry/cmd/skerry").CombinedOutput(); err != nil {
-		t.Fatalf("build a later version: %v\n%s", err, out)
+	if err := env.Program(t.Context(), at, "github.com/skerry/skerry/cmd/skerry", "-overlay", overlay); err != nil {
+		t.Fatal("a later version:", err)
 	}
 	return at
 }
