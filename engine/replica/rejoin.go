@@ -69,7 +69,7 @@ func (r *Replica) rejoining() *engine.Refusal {
 
 // Remains is what a site remembers of a replica that is to join anew. Drops says that its documents are dropped.
 func (r *Replica) Remains(drops bool) *view.Remnant {
-	left := cmp.Or(r.past.remnant, &view.Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open(), Paths: r.History.Paths()})
+	left := cmp.Or(r.past.remnant, &view.Remnant{Local: r.Mine.Local, Settled: r.Me.Settled, Late: r.late, Left: r.late && r.Me.Left != nil, Made: r.Mine.Made, Sent: r.Sent.Open() || view.Unsure(r.View), Paths: r.History.Paths()})
 	left.Number, left.Lost = r.LastNumber(), r.past.lost
 	left.Hear(r.View)
 	if drops {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -23,7 +24,7 @@ type Remnant struct {
 	Left bool `cbor:"7,keyasint,omitempty"`
 	// Made is how often the object was made anew, so that no key of a request is used a second time.
 	Made uint64 `cbor:"8,keyasint,omitempty"`
-	// Sent: a request of this site's for what others had done was open.
+	// Sent: a request of this site's for what others had done was open, or a person was asked what came of one.
 	Sent bool `cbor:"9,keyasint,omitempty"`
 	// Paths are those that operations had set here: what none of them sets any more goes.
 	Paths []engine.Pointer `cbor:"10,keyasint,omitempty"`
@@ -37,6 +38,11 @@ type Remnant struct {
 type Issued struct {
 	Operation engine.Operation `cbor:"1,keyasint"`
 	Line      engine.Line      `cbor:"2,keyasint"`
+}
+
+// Unsure reports whether nobody knows of an operation whether it has run here.
+func Unsure(v *View) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(v.Mine.Outcomes)), func(out engine.Outcome) bool { return out.State == engine.StateUncertain })
 }
 
 // Keep keeps the operations of this site that no checkpoint stands for.
@@ -77,14 +83,21 @@ func (left *Remnant) Of(v *View, site engine.SiteID) (st engine.SignedStatus, ok
 	return left.Heard[i].Signed, true
 }
 
-// Outlived reports whether others have heard of an operation that this site has issued after what is remembered, and in an earlier run.
+// Outlived reports whether others have heard of an operation that this site has issued after what is remembered, and in an earlier run. Changes of
+// the placement tell nothing: they wait for no request.
 func (left *Remnant) Outlived(v *View) bool {
+	later := engine.Vector{}
 	for l, n := range v.History.Complete() {
 		if l.Site() == v.Self && l != v.Line && n > left.Settled[l] {
-			return true
+			later[l] = n - left.Settled[l]
 		}
 	}
-	return false
+	for _, o := range v.History.Ordered() {
+		if o.Place != nil && later[o.Line] > 0 && o.Number > left.Settled[o.Line] {
+			later[o.Line]--
+		}
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(later)), func(n uint64) bool { return n > 0 })
 }
 
 // Ran says what is known of whether an undeclared action has run here, by what the lost run had said that it had settled.

@@ -198,6 +198,8 @@ func TestHistoriesThatDividedWrong(t *testing.T) {
 		"a site that a division had taken out was to have one object":                           {961007543, 0},
 		"what a site had made was known to one that forgot it, since it joined anew":            {970000031, 1},
 		"a site that was set back while it left was never given what stands for an epoch":       {970003896, 1},
+		"a request was taken for settled, since a lost run had divided its resource meanwhile":  {975000856, 1},
+		"a person who was asked about a create was asked no more once its resource joined anew": {975004870, 1},
 		"what a lost run had made of a resource that is deleted by now was asked about nowhere": {193121, 1},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
