@@ -17,7 +17,7 @@ import (
 )
 
 // discovering bounds how long a cluster may take to tell its kinds.
-const discovering = 20 * time.Second
+const discovering = time.Minute
 
 // discover asks the services whose catalog lists no kinds for them. What they told last is kept, for starts at which they do not
 // answer: a site whose cluster is down takes part in the mesh all the same.

@@ -43,9 +43,13 @@ func TestDivided(t *testing.T) {
 		ready(s, "5/5")
 	}
 	for _, s := range all {
-		if out := s.kube("", "get", "deployment", "web", "--subresource=scale", "-o", "jsonpath={.spec.replicas} {.status.replicas}"); out != "5 5" {
-			t.Errorf("%s reads the scale %s", s.Name(), out)
-		}
+		e.Eventually(t, within, s.Name()+" reads the scale of all", func() error { // what the other part runs is asked there
+			out, err := s.try("", "", "get", "deployment", "web", "--subresource=scale", "-o", "jsonpath={.spec.replicas} {.status.replicas}")
+			if err == nil && out != "5 5" {
+				err = errors.New("it reads " + out)
+			}
+			return err
+		})
 		if out := row(s.kube("", "get", "deployment", "web", "--subresource=scale"), "web", "5", "5"); out == nil {
 			t.Errorf("%s does not print the scale", s.Name())
 		}
