@@ -24,7 +24,7 @@ func Unheld(v *view.View) error {
 	if len(v.Others()) > 0 {
 		return errors.New("copy the content: no site that has it can be reached")
 	}
-	return &engine.Refusal{Type: "left", Detail: "copy the content: all sites that had it have left"}
+	return &engine.Refusal{Type: "unreachable", Detail: "copy the content: all sites that had it have left"}
 }
 
 // Single refuses what would have several sites hold a resource of a kind that the catalog says lives at one.
