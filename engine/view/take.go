@@ -138,7 +138,8 @@ func (v *View) AddOperation(o *engine.Operation) {
 }
 
 // movedUp has what an operation sets put right here where it was done in a later place than the one that counts now: what stands between
-// the two was set over. What it had seen in the later place and has not in this one may lose its effect to it, and is put right as well.
+// the two was set over. What it had seen in the later place and has not in this one may lose its effect to it, and is put right as well; of a deletion,
+// which ends what it has seen, the other way round, too.
 func movedUp(v *View, o *engine.Operation) {
 	if o.Copy || v.Me.Settled.Has(o.Line, o.Number) {
 		return
@@ -148,7 +149,8 @@ func movedUp(v *View, o *engine.Operation) {
 			continue
 		}
 		missed := func(p *engine.Operation) bool {
-			return v.History.Contests() && c.Saw(p.Line, p.Number) && !o.Saw(p.Line, p.Number)
+			saw, sees := c.Saw(p.Line, p.Number), o.Saw(p.Line, p.Number)
+			return saw && !sees && v.History.Contests() || saw != sees && o.Type == engine.TypeDelete
 		}
 		over := false
 		for _, p := range v.History.Ordered() {
