@@ -62,8 +62,8 @@ func TooLate(v *View, epoch uint64) bool {
 	return 2*without > all || v.Me.Left != nil
 }
 
-// Told reports whether another member has told what the resource is: all that it has settled is here. Of those that join anew
-// themselves nobody has anything to tell; who the members are is not known where nothing is here.
+// Told reports whether another member has told what the resource is: all that it has settled is here. Where all others join anew themselves nobody
+// has anything to tell, and each goes on with what it has. Of a resource of which nothing is here, not even who else has it, somebody has to tell.
 func Told(v *View) bool {
 	others := v.Others()
 	alone := !v.Blank() || len(others) > 0
