@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,14 +243,22 @@ func TestStreamsOfAMemberAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var open []network.Stream
+	var refused atomic.Int64
+	var reads sync.WaitGroup
 	for range 4 * streamsOf(lettersProtocol) {
 		s, err := bad.NewStream(t.Context(), infoOf(t, a).ID, lettersProtocol)
 		if err == nil {
 			_, err = s.Write([]byte{5}) // the begin of a frame
 		}
-		if err == nil {
-			open = append(open, s)
+		if err != nil {
+			refused.Add(1)
+			continue
 		}
+		open = append(open, s)
+		reads.Go(func() { // of what is served nothing comes
+			_, _ = s.Read(make([]byte, 1))
+			refused.Add(1)
+		})
 	}
 	serving := func() int {
 		l := a.net.link(badID)
@@ -259,16 +269,22 @@ func TestStreamsOfAMemberAreBounded(t *testing.T) {
 		defer l.mu.Unlock()
 		return l.streams[lettersProtocol]
 	}
-	eventually(t, "as many as there may be are served", func() bool { return serving() == streamsOf(lettersProtocol) })
+	eventually(t, "all others are refused", func() bool {
+		if n := serving(); n > streamsOf(lettersProtocol) {
+			t.Fatalf("%d streams are served", n)
+		}
+		return refused.Load() == 3*int64(streamsOf(lettersProtocol))
+	})
+	if n := serving(); n != streamsOf(lettersProtocol) {
+		t.Errorf("%d streams are served", n)
+	}
 	id := sites[1].exchange.create("doc", ids(sites))
 	sites[1].send(id, "x")
 	eventually(t, "the letters of others arrive", func() bool { return same(sites) })
-	if n := serving(); n > streamsOf(lettersProtocol) {
-		t.Errorf("%d streams are served", n)
-	}
 	for _, s := range open {
 		_ = s.Reset()
 	}
+	reads.Wait()
 	eventually(t, "their end is noticed", func() bool { return serving() == 0 })
 }
 
