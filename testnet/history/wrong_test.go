@@ -177,6 +177,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"what was asked for again by an identifier that a site had forgotten was taken for the same resource": {783101, 1, 0, ""},
 		"what another site had answered for one that was set back was to be known there in full":              {973002289, 1, 0, ""},
 		"a site that had left was compared for ever with one that an operation adds which is held back there": {973006911, 1, 0, ""},
+		"what a deletion had ended in one of its two places was not put right":                                {978001870, 0, 0, ""},
 		"the content of a resource left with the last site that had it, and nobody was asked":                 {973009932, 1, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
