@@ -21,7 +21,9 @@ type client struct {
 	mu      sync.Mutex
 	busy    bool // a request is under way, or has begun to come in; guarded by mu
 	// once says that the connection ends with its next answer, so that the client comes again.
-	once  bool
+	once bool
+	// first says that nothing has been asked yet.
+	first bool
 	since time.Time // when the connection was made, or the last request had been answered
 	// waits is since when everything waits for the client, in Unix nanoseconds: to ask, to go on with what it has begun to send, to take what
 	// it has asked for. 0: nothing does.
@@ -34,8 +36,8 @@ func (c *client) serve() (over bool) {
 	if c.began(); c.buf == nil {
 		c.buf = make([]byte, smallest)
 	}
-	for first := true; ; first = false {
-		n, err := c.head(first)
+	for ; ; c.first = false {
+		n, err := c.head()
 		if err == nil {
 			err = c.request.read(c.buf[c.r : c.r+n])
 		}
@@ -99,10 +101,18 @@ func (c *client) nudge() {
 	}
 }
 
+// remember takes what was read of the next request elsewhere.
+func (c *client) remember(before []byte) {
+	if len(before) > 0 {
+		c.buf, c.w = append(make([]byte, 0, max(smallest, len(before))), before...), len(before)
+		c.buf = c.buf[:cap(c.buf)]
+	}
+}
+
 // head reads until the head of a request is there, and returns its length.
-func (c *client) head(first bool) (int, error) {
+func (c *client) head() (int, error) {
 	wait := c.d.Idle
-	if first {
+	if c.first {
 		wait = c.d.HeadTimeout
 	}
 	for looked := 0; ; {

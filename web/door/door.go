@@ -58,7 +58,7 @@ type Limits struct {
 type Door struct {
 	Config
 
-	closing atomic.Bool
+	closing atomic.Bool // set with mu held
 	gaveWay atomic.Uint64
 	// heir takes clients over once the door is left; nil before.
 	heir    atomic.Pointer[func(Handed) bool]
@@ -98,7 +98,7 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 		<-accepted
 		r.leave(ctx)
 	}
-	d.closing.Store(true)
+	d.close()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Drain)
 	defer cancel()
 	gone := make(chan struct{})
@@ -115,6 +115,13 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 		d.Application.close()
 	}
 	return err
+}
+
+// close has nobody enter any more.
+func (d *Door) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing.Store(true)
 }
 
 // past is a deadline that has been.
@@ -134,8 +141,11 @@ func (d *Door) accept(ctx context.Context, l net.Listener, r *rest) error {
 		conn, err := l.Accept()
 		if err == nil {
 			wait = 0
-			c := d.enter(conn)
-			d.each.Go(func() { d.meet(c, r) })
+			c := d.client(conn)
+			c.first = true
+			if !d.enter(c, r) {
+				conn.Close()
+			}
 			continue
 		}
 		if passing, ok := err.(interface{ Temporary() bool }); !ok || !passing.Temporary() {
@@ -152,15 +162,23 @@ func (d *Door) accept(ctx context.Context, l net.Listener, r *rest) error {
 	}
 }
 
-// enter notes a client.
-func (d *Door) enter(conn net.Conn) *client {
+func (d *Door) client(conn net.Conn) *client {
 	c := &client{d: d, stream: newStream(conn)}
 	c.began()
 	_, c.busy = conn.(*tls.Conn) // which nobody nudges while it agrees on that
+	return c
+}
+
+// enter has a client served. It reports false where the door is closing.
+func (d *Door) enter(c *client, r *rest) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closing.Load() {
+		return false
+	}
 	d.clients[c] = struct{}{}
-	return c
+	d.each.Go(func() { d.meet(c, r) })
+	return true
 }
 
 // adopt serves those that another process has left, until Serve ends.
@@ -168,14 +186,14 @@ func (d *Door) adopt(r *rest) {
 	for {
 		select {
 		case h := <-d.adopted:
-			c := d.enter(h.Conn)
+			c := d.client(h.Conn)
 			// While it has its TLS, the process before cannot end.
-			c.once = h.TLS != nil
-			if c.request.TLS = h.TLS; len(h.Before) > 0 {
-				c.buf, c.w = append(make([]byte, 0, max(smallest, len(h.Before))), h.Before...), len(h.Before)
-				c.buf = c.buf[:cap(c.buf)]
+			c.once, c.first = h.TLS != nil, true
+			c.request.TLS = h.TLS
+			c.remember(h.Before)
+			if !d.enter(c, r) {
+				h.Conn.Close()
 			}
-			d.each.Go(func() { d.meet(c, r) })
 		case <-d.over:
 			return
 		}
@@ -203,7 +221,7 @@ func (d *Door) meet(c *client, r *rest) {
 	}
 	c.isBusy(true) // nobody nudges it any more
 	c.by(time.Time{})
-	b := &begun{Conn: c.conn, door: d, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
+	b := &begun{Conn: c.conn, door: d, rest: r, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
 	if b.multi = bytes.HasPrefix(b.before, preface); !b.multi {
 		b.engaged = 1
 	} else if d.Old {

@@ -472,6 +472,41 @@ func TestHandsOver(t *testing.T) {
 	}
 }
 
+// Net/http has a connection for one request: the next one is the door's again, whatever of it came before the first was answered.
+func TestTakesBack(t *testing.T) {
+	h := open(t, door.Limits{}, says("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain"))
+	seen := make(chan string, 20)
+	rest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		seen <- r.Method + " " + r.RequestURI + " " + string(b)
+		_, _ = io.WriteString(w, "rest")
+	})
+	h.rest.Store(&rest)
+	c := dial(t, h.address)
+	for range 3 {
+		c.say(notPlain).head()
+		c.want("rest")
+		c.say(get).head()
+		c.want("plain")
+	}
+	for cut := 1; cut < 6; cut++ { // net/http has read so much of the next request, and answers that as well
+		c.say(notPlain + notPlain[:cut]).head()
+		c.want("rest")
+		c.say(notPlain[cut:]).head()
+		c.want("rest")
+		c.say(get).head()
+		c.want("plain")
+	}
+	for n := range 13 {
+		if got := <-seen; got != "POST /rest ok" {
+			t.Errorf("request %d came as %q", n, got)
+		}
+	}
+	if len(seen) > 0 {
+		t.Errorf("net/http was handed %q", <-seen)
+	}
+}
+
 // A head that is too long is refused, and one that does not come ends the connection, as one does over which nothing comes.
 func TestLimits(t *testing.T) {
 	h := open(t, door.Limits{Head: 8 << 10, HeadTimeout: 100 * time.Millisecond, Idle: 50 * time.Millisecond}, says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))

@@ -119,6 +119,15 @@ func (r *rest) lend(b *begun) bool {
 	return heir != nil && (*heir)(Handed{Conn: b.Conn, TLS: b.tls, Before: b.before})
 }
 
+// back has the door wait for the next request of a client that net/http had. It reports false where the door waits for none any more.
+func (r *rest) back(b *begun) bool {
+	_ = b.Conn.SetDeadline(time.Time{})
+	c := r.d.client(b.Conn)
+	c.once, c.request.TLS = b.once, b.tls
+	c.remember(b.before)
+	return r.d.enter(c, r)
+}
+
 // returned notes that net/http has no more to do with a connection.
 func (d *Door) returned(b *begun) {
 	d.mu.Lock()
@@ -130,6 +139,7 @@ func (d *Door) returned(b *begun) {
 type begun struct {
 	net.Conn
 	door   *Door
+	rest   *rest
 	tls    *tls.ConnectionState // nil without
 	once   bool                 // it ends with the next answer
 	multi  bool                 // it speaks HTTP/2
@@ -139,8 +149,10 @@ type begun struct {
 	// past says that reads are to end at once; reading is closed then, by who waits for that.
 	past    bool
 	reading chan struct{}
-	// idle says that net/http waits for the next request, and nothing of it has come; ahead that it has read some of that already.
-	idle, ahead bool
+	// idle says that net/http waits for the next request, and nothing of it has come; serving that a handler has had the last one.
+	idle, serving bool
+	// room is how much net/http wants where it has nothing that it has not looked at: it wants less behind the beginning of a request.
+	room int
 	// handled are the requests of it that handlers have. Engaged are those under way that Pass was not called for: of HTTP/1 from the first byte
 	// on, and until net/http waits for the next one.
 	handled, engaged int
@@ -148,15 +160,16 @@ type begun struct {
 	hijacked bool
 	// waits is since when it is read from in vain, for the next request or the rest of one.
 	waits time.Time
-	// taken says that net/http was told that the client has gone, which the heir gets.
+	// taken says that net/http was told that the client has gone, which the door gets back, or the heir.
 	taken bool
 }
 
-// errTaken is what net/http hears of a client that the heir gets.
-var errTaken = errors.New("another process takes the client over")
+// errTaken is what net/http hears of a client that waits elsewhere for its next request.
+var errTaken = errors.New("the door takes the client back")
 
 // Read implements net.Conn.
 func (b *begun) Read(p []byte) (int, error) {
+	b.wants(len(p))
 	if b.take() {
 		return 0, errTaken
 	}
@@ -178,14 +191,12 @@ func (b *begun) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read notes what has come when so many bytes were wanted. While it serves a request net/http reads one byte beyond, to see its client go. When
-// the door is left that byte is the heir's, with the request that it begins: it is kept, and net/http has what it wants with it, which is to wait.
+// read notes what has come when so many bytes were wanted. While it serves a request net/http reads one byte beyond, to see its client go. That
+// byte is kept, for who gets the request that it begins, and net/http has what it wants with it, which is to wait.
 func (b *begun) read(p []byte, wanted int) (kept bool) {
 	b.mu.Lock()
 	b.waits = time.Time{}
-	beyond := !b.idle && wanted == 1
-	if !beyond || b.door.heir.Load() == nil {
-		b.ahead = beyond
+	if !b.serving || wanted > 1 {
 		b.begins()
 		b.mu.Unlock()
 		return false
@@ -199,6 +210,18 @@ func (b *begun) read(p []byte, wanted int) (kept bool) {
 	b.mu.Unlock()
 	<-over
 	return true
+}
+
+// wants notes how much net/http wants to read.
+func (b *begun) wants(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.room == 0 {
+		b.room = n
+	}
+	if n < b.room {
+		b.begins()
+	}
 }
 
 // stop ends who waits to be told that reads end. The lock is held.
@@ -228,11 +251,11 @@ func (b *begun) awaits(n int) {
 	}
 }
 
-// take reports whether the heir is to get the client now, and marks it so.
+// take reports whether net/http is to lose the client now, and marks it so: it has a connection for one request.
 func (b *begun) take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken = b.taken || b.idle && b.door.heir.Load() != nil
+	b.taken = b.taken || b.idle && (b.door.heir.Load() != nil || !b.door.closing.Load())
 	return b.taken
 }
 
@@ -256,6 +279,7 @@ func (b *begun) handles() (pass, over func()) {
 	defer b.mu.Unlock()
 	b.begins()
 	b.handled++
+	b.serving = !b.multi
 	if b.engaged++; !b.multi {
 		b.engaged = 1
 	}
@@ -282,10 +306,7 @@ func (b *begun) handles() (pass, over func()) {
 func (b *begun) ends() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle, b.engaged = !b.ahead, 0
-	if b.ahead {
-		b.ahead, b.engaged = false, 1
-	}
+	b.idle, b.serving, b.engaged = true, false, 0
 }
 
 // nudge has a read under way end, if the client has no request.
@@ -311,7 +332,7 @@ func (b *begun) Close() error {
 	b.taken, b.idle = false, false
 	b.stop()
 	b.mu.Unlock()
-	if heir := b.door.heir.Load(); taken && (*heir)(Handed{Conn: b.Conn, TLS: b.tls, Before: b.before}) {
+	if heir := b.door.heir.Load(); taken && (heir != nil && (*heir)(Handed{Conn: b.Conn, TLS: b.tls, Before: b.before}) || heir == nil && b.rest.back(b)) {
 		return nil
 	}
 	return b.Conn.Close()
@@ -333,7 +354,7 @@ func (d *Door) noteState(c net.Conn, state http.ConnState) {
 		b.ends()
 	case state == http.StateHijacked: // its handler goes on
 		b.mu.Lock()
-		b.hijacked = true
+		b.hijacked, b.serving = true, false
 		b.mu.Unlock()
 	case state == http.StateClosed:
 		d.returned(b)
