@@ -8,7 +8,7 @@
 // An application's answer can be turned on its way (turn.go), and another site's agent can stand in an application's place (Agent).
 //
 // Everything else is net/http's: another version of HTTP, an upgrade, what has a scope, and whatever the Desk wants to look at. The
-// connection goes there with what was read of it, and comes back for the next request where it speaks HTTP/1 (handover.go).
+// connection goes there with what was read of it, and comes back with the next plain one, but for HTTP/2 (handover.go).
 //
 // There is one reading of a request. What could be read in two ways is refused with 400, and the connection is closed.
 package door

@@ -221,7 +221,7 @@ func (d *Door) meet(c *client, r *rest) {
 	}
 	c.isBusy(true) // nobody nudges it any more
 	c.by(time.Time{})
-	b := &begun{Conn: c.conn, door: d, rest: r, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
+	b := &begun{Conn: c.conn, door: d, rest: r, next: Request{Remote: c.request.Remote, Client: c.request.Client, TLS: c.request.TLS}, tls: c.request.TLS, once: c.once, before: c.buf[c.r:c.w]}
 	if b.multi = bytes.HasPrefix(b.before, preface); !b.multi {
 		b.engaged = 1
 	} else if d.Old {

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -149,8 +150,8 @@ type begun struct {
 	// past says that reads are to end at once; reading is closed then, by who waits for that.
 	past    bool
 	reading chan struct{}
-	// idle says that net/http waits for the next request, and nothing of it has come; serving that a handler has had the last one.
-	idle, serving bool
+	// idle says that net/http waits for the next request, and nothing of it has come; ahead that it has read some of that already.
+	idle, ahead bool
 	// room is how much net/http wants where it has nothing that it has not looked at: it wants less behind the beginning of a request.
 	room int
 	// handled are the requests of it that handlers have. Engaged are those under way that Pass was not called for: of HTTP/1 from the first byte
@@ -160,11 +161,13 @@ type begun struct {
 	hijacked bool
 	// waits is since when it is read from in vain, for the next request or the rest of one.
 	waits time.Time
+	// next is for looking at the next request.
+	next Request
 	// taken says that net/http was told that the client has gone, which the door gets back, or the heir.
 	taken bool
 }
 
-// errTaken is what net/http hears of a client that waits elsewhere for its next request.
+// errTaken is what net/http hears of a client whose next request somebody else answers.
 var errTaken = errors.New("the door takes the client back")
 
 // Read implements net.Conn.
@@ -182,6 +185,9 @@ func (b *begun) Read(p []byte) (int, error) {
 	}
 	b.awaits(len(p))
 	n, err := b.Conn.Read(p)
+	if n > 0 && b.plain(p[:n]) {
+		return 0, errTaken
+	}
 	if n > 0 && !b.multi && b.read(p[:n], len(p)) {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -191,12 +197,14 @@ func (b *begun) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read notes what has come when so many bytes were wanted. While it serves a request net/http reads one byte beyond, to see its client go. That
-// byte is kept, for who gets the request that it begins, and net/http has what it wants with it, which is to wait.
+// read notes what has come when so many bytes were wanted. While it serves a request net/http reads one byte beyond, to see its client go. When
+// the door is left that byte is the heir's, with the request that it begins: it is kept, and net/http has what it wants with it, which is to wait.
 func (b *begun) read(p []byte, wanted int) (kept bool) {
 	b.mu.Lock()
 	b.waits = time.Time{}
-	if !b.serving || wanted > 1 {
+	beyond := !b.idle && wanted == 1
+	if !beyond || b.door.heir.Load() == nil {
+		b.ahead = beyond
 		b.begins()
 		b.mu.Unlock()
 		return false
@@ -251,12 +259,33 @@ func (b *begun) awaits(n int) {
 	}
 }
 
-// take reports whether net/http is to lose the client now, and marks it so: it has a connection for one request.
+// take reports whether the heir is to get the client now, and marks it so.
 func (b *begun) take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken = b.taken || b.idle && (b.door.heir.Load() != nil || !b.door.closing.Load())
+	b.taken = b.taken || b.idle && b.door.heir.Load() != nil
 	return b.taken
+}
+
+// plain reports whether the next request has come and is plain, so that the door gets it back, and marks it so.
+func (b *begun) plain(p []byte) bool {
+	b.mu.Lock()
+	idle := b.idle
+	b.mu.Unlock()
+	if !idle {
+		return false
+	}
+	n, err := end(p, 0, true)
+	if n == 0 || err != nil || b.next.read(p[:n]) != nil || b.next.special || !b.door.Desk.Plain(&b.next) {
+		return false
+	}
+	if b.next.Leave != nil {
+		b.next.Leave(false) // it is looked at once more
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.before, b.taken = bytes.Clone(p), true
+	return true
 }
 
 // SetReadDeadline implements net.Conn. Who is to be taken over does not wait.
@@ -279,7 +308,6 @@ func (b *begun) handles() (pass, over func()) {
 	defer b.mu.Unlock()
 	b.begins()
 	b.handled++
-	b.serving = !b.multi
 	if b.engaged++; !b.multi {
 		b.engaged = 1
 	}
@@ -306,7 +334,10 @@ func (b *begun) handles() (pass, over func()) {
 func (b *begun) ends() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle, b.serving, b.engaged = true, false, 0
+	b.idle, b.engaged = !b.ahead, 0
+	if b.ahead {
+		b.ahead, b.engaged = false, 1
+	}
 }
 
 // nudge has a read under way end, if the client has no request.
@@ -354,7 +385,7 @@ func (d *Door) noteState(c net.Conn, state http.ConnState) {
 		b.ends()
 	case state == http.StateHijacked: // its handler goes on
 		b.mu.Lock()
-		b.hijacked, b.serving = true, false
+		b.hijacked = true
 		b.mu.Unlock()
 	case state == http.StateClosed:
 		d.returned(b)
