@@ -50,9 +50,12 @@ func taking(h *merge.History, s Standing) func(*engine.Operation) bool {
 
 // reversedHere lists the deletes that the application has done and that something has taken away.
 func reversedHere(h *merge.History, s Standing) []*engine.Operation {
-	return h.All(func(o *engine.Operation) bool {
-		return o.Type == engine.TypeDelete && !o.Copy && s.Shows(o) && h.Reversed(o, merge.Any)
-	})
+	return slices.DeleteFunc(Reversed(h), func(o *engine.Operation) bool { return !s.Shows(o) })
+}
+
+// Reversed lists the deletes that something has taken away.
+func Reversed(h *merge.History) []*engine.Operation {
+	return h.All(func(o *engine.Operation) bool { return o.Type == engine.TypeDelete && !o.Copy && h.Reversed(o, merge.Any) })
 }
 
 // Unfinished tells of what is settled which operations the application has still to be brought to: those that were passed over

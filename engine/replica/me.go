@@ -127,9 +127,7 @@ func (r *work) stepDone(step plan.Step, ops []*engine.Operation, local engine.Lo
 	for _, o := range step.Again { // what an action sets is set on the new object; it is not run again
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: o.Type == engine.TypeAction})
 	}
-	for _, o := range step.Voided {
-		r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
-	}
+	r.Voided(step.Voided)
 	if step.Kind == plan.StepMake {
 		r.Mine.Made++
 		r.Me.Shown = nil

@@ -324,6 +324,7 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 		r.TouchAll()
 	}
 	if local != "" {
+		r.Voided(plan.Reversed(r.History)) // the object is there
 		for _, o := range r.History.Living(merge.Any) {
 			if o.Type == engine.TypeAction && o.Edit == nil && !o.In(left.Settled) {
 				r.Became(o.ID, engine.Outcome{State: engine.StateUncertain, Cause: engine.ConflictRejoined, Error: left.Ran(o, lost)})

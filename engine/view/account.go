@@ -144,14 +144,27 @@ func (a *Account) Settle(ops ...*engine.Operation) {
 		if a.undone(o) {
 			continue
 		}
-		a.Me.Settled[o.Line] = max(a.Me.Settled[o.Line], o.Number)
+		was := a.Me.Settled[o.Line]
+		a.Me.Settled[o.Line] = max(was, o.Number)
 		a.Touched[o.ID] = true
+		if o.Number > was+1 { // what came before it counts for nothing, and is settled with it
+			a.touchWithin(o.Line, was, o.Number)
+		}
 		if o.ID == a.Me.Joined {
 			a.Me.Bare = false
 		}
 	}
 	a.Me.Shown, a.Mine.Unseen = nil, ""
 	a.Changed()
+}
+
+// touchWithin has the rows of those operations of a line written again that come after one and before another.
+func (a *Account) touchWithin(l engine.Line, after, before uint64) {
+	for _, o := range a.known() {
+		if o.Line == l && o.Number > after && o.Number < before {
+			a.Touched[o.ID] = true
+		}
+	}
 }
 
 // undone takes note that what an operation has set was taken back, if it is of those that are to be: such a one is in no change.
@@ -179,6 +192,13 @@ func (a *Account) Became(id engine.OperationID, out engine.Outcome) {
 	a.Mine.Outcomes[id] = out
 	a.Touched[id] = true
 	a.Changed()
+}
+
+// Voided says of operations that something has taken away what they have done here.
+func (a *Account) Voided(ops []*engine.Operation) {
+	for _, o := range ops {
+		a.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
+	}
 }
 
 // Applied says of operations that are applied now, and of which something else was told, that they are.

@@ -79,7 +79,8 @@ func (w *play) rejected(s *site) (list []engine.OperationRow) {
 
 func (c *checker) findSpoiled(s *site) {
 	for _, o := range c.w.rejected(s) {
-		if o.Document != "" && !refusedFirst(o) {
+		gaveUp := strings.HasPrefix(o.Sites[s.ID].Error, dropped) // perhaps at the last site of its resource
+		if o.Document != "" && (gaveUp || !refusedFirst(o)) {
 			if conflicts, _ := s.Disk.ConflictsOf(c.w.Ctx, o.Document); len(conflicts) > 0 { // else later ones have replaced it
 				c.spoiled[o.Document] = true
 			}

@@ -19,7 +19,7 @@ func (c *checker) checkRequest(q *request) {
 	if c.w.isLost(q.operation) {
 		return
 	}
-	if q.status == 202 {
+	if q.kept {
 		row, err := q.at.Disk.Recalled(q.operation)
 		switch {
 		case err != nil && q.at.forgotten[q.operation]:
@@ -50,7 +50,7 @@ func (c *checker) checkRequest(q *request) {
 			continue
 		}
 		st, told := row.Sites[s.ID]
-		if !told && (q.resource.moved || s.restored && row.Document == "") {
+		if !told && (q.resource.moved || row.Document == "" && (s.restored || c.w.madeAlone(s, q))) {
 			continue // the site was added when a checkpoint stood for it, or was removed; or its row is of what another one answered
 		}
 		switch st.State {
@@ -85,11 +85,13 @@ func (s *site) refused(id engine.OperationID) bool {
 	return err == nil && refusedFirst(row)
 }
 
-// madeAlone reports whether the site that a client has asked was set back, and has made a resource of its own of what its lost run had made, before it
-// was told what that was: what is done to that one concerns no other site.
+// madeAlone reports whether another site was set back, and has made a resource of its own of what its lost run had made, before it was told what that
+// was, and this request was for that one: what is done to it concerns no other site.
 func (w *play) madeAlone(s *site, q *request) bool {
-	row, err := q.at.Disk.Recalled(q.operation)
-	return err == nil && q.at.restored && s != q.at && row.Document != "" && len(row.Sites) == 1
+	return slices.ContainsFunc(w.sites, func(alone *site) bool {
+		row, err := alone.Disk.Recalled(q.operation)
+		return err == nil && alone.restored && s != alone && row.Document != "" && len(row.Sites) == 1
+	})
 }
 
 // forgot reports whether a site does not know of an operation because of its age: it had forgotten others that were settled later

@@ -25,6 +25,7 @@ type request struct {
 	large     []byte // its body, if that is too large to travel inside an operation
 	operation engine.OperationID
 	status    int    // 0: no answer
+	kept      bool   // where it was asked, it has been put down to be done
 	detail    string // for people
 	refused   bool   // it is certain that nothing has happened
 	undone    bool   // the machine that it has changed alone was set back
@@ -333,6 +334,7 @@ func (w *play) hears(q *request, a engine.Answer, err error) {
 		w.expect(q.at, q.proc, err, "submit")
 	default:
 		q.status, q.operation, q.detail = a.Status, a.Operation, string(a.Body)
+		q.kept = a.Status == http.StatusAccepted && (a.Site == "" || a.Site == q.at.ID) // another site's application may take its time
 		q.refused = a.Status >= 300 && a.Status != http.StatusGatewayTimeout
 		if q.kind == "create" && q.acknowledged() && a.Resource != "" {
 			q.resource.id = string(a.Resource)
