@@ -82,7 +82,7 @@ func (e env) Awaits(k *engine.Kind, key engine.ResourceID, o *engine.Operation) 
 
 func (e env) Admit(k *engine.Kind, id engine.DocumentID, of engine.SiteID) bool {
 	v := e.w.s.serviceOf(k.Service)
-	if e.r.admitted = v.Admit(id, of, e.w.now); e.r.admitted {
+	if e.r.admitted = !e.w.s.ends && v.Admit(id, of, e.w.now); e.r.admitted {
 		return true
 	}
 	if at := v.Wake(); !at.IsZero() {

@@ -43,6 +43,25 @@ func TestOneCommitAWakeUp(t *testing.T) {
 	}
 }
 
+// A site that is to end does not begin with what is due, or waits for the application, though there is always more of that.
+func TestEndsThoughMoreIsDue(t *testing.T) {
+	w := newWorld(t)
+	w.ill = true
+	w.ask("blue")
+	w.wakeUp(t.Context())
+	w.calls.inline, w.hurries, w.did = false, true, nil
+	for w.calls.one() {
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if err := w.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.did) > 10 {
+		t.Errorf("it did %d things after its end: %s, and so on", len(w.did), strings.Join(w.did[:10], "; "))
+	}
+}
+
 // Which sites can be reached is asked once a wake-up, however much goes to however many.
 func TestWaysAreLookedUpOnceAWakeUp(t *testing.T) {
 	w := newWorld(t)

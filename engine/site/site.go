@@ -46,6 +46,7 @@ type Site struct {
 	early    early
 	tidings  tidings
 	rejoins  bool // this site's disk was set back
+	ends     bool // nothing is begun any more
 	// anew are the resources that join anew, before the next wake-up does anything else with them.
 	anew   []anew
 	writes writes
@@ -125,7 +126,8 @@ func (s *Site) Run(ctx context.Context) error {
 	}
 	others.Wait()
 	s.calls.running.Wait()
-	for s.wakeUp(context.WithoutCancel(ctx)) { // answers that have come since are made durable; what they ask for is left to the next run
+	s.ends = true
+	for s.wakeUp(context.WithoutCancel(ctx)) { // answers that have come since are made durable; what is next, or due, is left to the next run
 		s.calls.running.Wait()
 	}
 	return nil

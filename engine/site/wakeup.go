@@ -51,6 +51,9 @@ type work struct {
 func (s *Site) wakeUp(ctx context.Context) bool {
 	now := s.cfg.Now()
 	items, due, more := s.inbox.take(now)
+	if s.ends {
+		due = nil
+	}
 	if len(items) == 0 && len(due) == 0 {
 		return false
 	}

@@ -36,12 +36,12 @@ type world struct {
 	struck bool
 	// looked is how often the loop has asked which sites can be reached.
 	looked int
-	// ill has the application fail; cut says that nantes cannot be reached.
-	ill, cut bool
-	store    *memory
-	letters  []*engine.Letter
-	to       [][]engine.SiteID
-	objects  map[engine.LocalID]bool
+	// ill has the application fail; cut says that nantes cannot be reached; hurries has an hour pass whenever the time is looked at, for a while.
+	ill, cut, hurries bool
+	store             *memory
+	letters           []*engine.Letter
+	to                [][]engine.SiteID
+	objects           map[engine.LocalID]bool
 }
 
 // newWorld returns that of paris.
@@ -64,12 +64,19 @@ func (w *world) start() {
 	w.t.Helper()
 	s, err := New(w.t.Context(), Config{Self: w.self, Limits: w.limits, Kinds: []*engine.Kind{boxes}, Documents: plain{}, Statuses: unsigned{}, Store: w.store,
 		Blobs: noBlobs{}, App: application{w: w}, Catalog: catalog{}, Members: members{}, Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return w.now }, NewID: w.newID, Random: func() float64 { return 0.5 }, Inline: true, Await: w.await})
+		Now: w.clock, NewID: w.newID, Random: func() float64 { return 0.5 }, Inline: true, Await: w.await})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	s.Attach(network{w: w}, nil)
 	w.Site = s
+}
+
+func (w *world) clock() time.Time {
+	if w.hurries && len(w.did) < 1000 {
+		w.now = w.now.Add(time.Hour)
+	}
+	return w.now
 }
 
 func (w *world) newID() string {
