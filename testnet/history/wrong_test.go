@@ -12,6 +12,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		backups, restores int
 		skip              string
 	}{
+		"what was written into an epoch that ended in the same turn struck the agent":                                                           {986013033, 1, 1, ""},
 		"an object was made anew beside the one that was there, since a deletion counts for nothing that a site joining anew had taken as done": {981003643, 1, 1, ""},
 		"rows of what a create had settled with it, since it counted for nothing, stayed pending":                                               {977002066, 1, 1, ""},
 		"a deletion ran on what a set-back site had made a resource of its own":                                                                 {977010231, 1, 1, ""},
