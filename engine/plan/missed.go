@@ -55,7 +55,9 @@ func reversedHere(h *merge.History, s Standing) []*engine.Operation {
 
 // Reversed lists the deletes that something has taken away.
 func Reversed(h *merge.History) []*engine.Operation {
-	return h.All(func(o *engine.Operation) bool { return o.Type == engine.TypeDelete && !o.Copy && h.Reversed(o, merge.Any) })
+	return h.All(func(o *engine.Operation) bool {
+		return o.Type == engine.TypeDelete && !o.Copy && h.Reversed(o, merge.Any)
+	})
 }
 
 // Unfinished tells of what is settled which operations the application has still to be brought to: those that were passed over
