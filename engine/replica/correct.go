@@ -120,9 +120,7 @@ func (t *correct) takenBack(r *work, shown engine.Reply) bool {
 func (t *correct) succeed(r *work, reply engine.Reply) {
 	step := t.step
 	if step.Void {
-		for _, o := range step.Operations {
-			r.Became(o.ID, engine.Outcome{State: engine.StateSuperseded})
-		}
+		r.Voided(step.Operations)
 		r.ends(step.Operations...)
 		r.settle(step.Operations...)
 		return

@@ -441,7 +441,9 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 			return errUntold
 		}
 		issue.Found(r.Kind, &o, reply.Status)
-		putAgain(r) // a person may have had it sent again after the rest was settled
+		if len(r.Me.Settled) > 0 { // a person may have had it sent again after the rest was settled
+			putAgain(r)
+		}
 	} else if plan.NeedsAfter(r.Kind, &o) || merge.Effect(r.Kind, &o) != nil {
 		issue.Witness(r.View, &o, f.Grows, r.standing().Whole(r.History), f.Shown, shows)
 	}

@@ -321,7 +321,7 @@ func (w *wakeUp) wakeLater(id engine.DocumentID, in replica.Input) {
 // write makes a change of the entries of a replica, which has taken them in; several where they are too much for one.
 func (w *wakeUp) write(r *resident, k *work) {
 	entries, e := k.entries, r.Numbered(k.epoch)
-	if k.entries = nil; e == nil {
+	if k.entries = nil; e == nil && len(r.Others()) == 0 {
 		return // it has ended since: this site has the resource alone, and the checkpoint stands for them
 	}
 	for len(entries) > 0 {

@@ -498,6 +498,10 @@ func TestTakesBack(t *testing.T) {
 			c.say(get).head()
 			c.want(plain)
 		}
+		c.say(notPlain).head()
+		c.want("first")
+		synctest.Wait()
+		c.say("GET / HTTP/1.1\nHost: h\nX-Rest: 1\n\n").want("HTTP/1.1 400 Bad Request\r\n") // net/http would answer it
 		c.Close()
 		cancel()
 		if err := <-g.ended; err != nil && !errors.Is(err, net.ErrClosed) {

@@ -185,7 +185,7 @@ func (b *begun) Read(p []byte) (int, error) {
 	}
 	b.awaits(len(p))
 	n, err := b.Conn.Read(p)
-	if n > 0 && b.plain(p[:n]) {
+	if n > 0 && b.forDoor(p[:n]) {
 		return 0, errTaken
 	}
 	if n > 0 && !b.multi && b.read(p[:n], len(p)) {
@@ -267,16 +267,19 @@ func (b *begun) take() bool {
 	return b.taken
 }
 
-// plain reports whether the next request has come and is plain, so that the door gets it back, and marks it so.
-func (b *begun) plain(p []byte) bool {
+// forDoor reports whether the next request has come and is the door's, and marks the client so: it is plain, or malformed, which the door refuses.
+func (b *begun) forDoor(p []byte) bool {
 	b.mu.Lock()
 	idle := b.idle
 	b.mu.Unlock()
-	if !idle {
+	if !idle || b.door.closing.Load() {
 		return false
 	}
 	n, err := end(p, 0, true)
-	if n == 0 || err != nil || b.next.read(p[:n]) != nil || b.next.special || !b.door.Desk.Plain(&b.next) {
+	if err == nil && n > 0 {
+		err = b.next.read(p[:n])
+	}
+	if err == nil && (n == 0 || b.next.special || !b.door.Desk.Plain(&b.next)) {
 		return false
 	}
 	if b.next.Leave != nil {
@@ -284,7 +287,7 @@ func (b *begun) plain(p []byte) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.before, b.taken = bytes.Clone(p), true
+	b.before, b.taken, b.waits = bytes.Clone(p), true, time.Time{}
 	return true
 }
 
