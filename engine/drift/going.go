@@ -15,7 +15,8 @@ const GoesWithin = 5 * time.Minute
 // GoneWithin is how long a client's create waits for what has its name to be gone.
 const GoneWithin = 10 * time.Second
 
-// longestGoing bounds the wait between two looks at an object that is to go.
+// longestGoing bounds the wait between two looks at an object that is to go, of which a person is asked. Before that a create that waits for its
+// name is to hear in time that it is gone.
 const longestGoing = 30 * time.Second
 
 // Leave takes in that the application has accepted the deletion of its object, or has not found it: whether it is gone is to be seen. A router
@@ -190,7 +191,10 @@ func Decidable(v *view.View) bool {
 }
 
 // GoesOn is how long to wait for the look after so many that have found the object there.
-func GoesOn(after time.Duration, looks int) time.Duration {
-	w := Watch{After: after, Every: longestGoing, tries: looks}
+func GoesOn(v *view.View, after time.Duration, looks int) time.Duration {
+	w := Watch{After: after, Every: GoneWithin / 2, tries: looks}
+	if Asked(v) {
+		w.Every = longestGoing
+	}
 	return w.wait()
 }

@@ -28,7 +28,7 @@ func watchGoing(r *Replica) {
 	}
 	if now := r.env.Now(); now.Before(r.going.at) || !r.env.Reads(r.Kind) {
 		if !now.Before(r.going.at) {
-			r.going.at = now.Add(drift.GoesOn(r.limits.LookAfter, r.going.tries))
+			r.going.at = now.Add(drift.GoesOn(r.View, r.limits.LookAfter, r.going.tries))
 		}
 		r.wake(r.going.at)
 		return
@@ -72,7 +72,7 @@ func goingOn(r *Replica, in *Answered) {
 	case drift.Overdue(r.View, in.Reply, in.Err, now):
 		r.stays()
 	}
-	r.going.at = now.Add(drift.GoesOn(r.limits.LookAfter, r.going.tries))
+	r.going.at = now.Add(drift.GoesOn(r.View, r.limits.LookAfter, r.going.tries))
 	r.going.tries++
 	r.wake(r.going.at)
 }
