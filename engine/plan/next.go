@@ -53,7 +53,7 @@ func next(h *merge.History, s Standing) Step {
 		return Step{Kind: StepNothing}
 	}
 	sought := false
-	if d := p.seek(); d >= 0 {
+	if d := p.seek(); d >= 0 && (d < i || !p.idle(h.Ordered()[i])) {
 		sought, i = true, d
 	}
 	u := h.Ordered()[i]
@@ -83,6 +83,13 @@ func (p *planner) seek() int {
 	return slices.IndexFunc(p.h.Ordered(), func(o *engine.Operation) bool {
 		return !o.Copy && p.s.seeks(o) && (!p.s.Settled(o) || !p.counts(o) && merge.Among(p.h.Living(p.s.Shows))(o))
 	})
+}
+
+// idle reports whether o is a change that counts for nothing. It is passed over before what comes after it, also a create that is sought: else it
+// would be settled with that, and count as applied.
+func (p *planner) idle(o *engine.Operation) bool {
+	changes := o.Type != engine.TypeCreate && o.Type != engine.TypeDelete && o.Type != engine.TypePlace
+	return changes && !p.counts(o) && !is(p.s.Uncertain, o)
 }
 
 // decide says what to do about the first of rest, which are all that is left to do, in order. Sought: it is a create that may

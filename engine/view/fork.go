@@ -158,6 +158,7 @@ func TakeFork(v *View, f engine.Fork, shown func(*engine.Operation) bool) (gone 
 // takeBack takes note of an operation whose effect here is to be put right.
 func takeBack(v *View, o *engine.Operation) {
 	v.Mine.Undo = append(v.Mine.Undo, Undone{Line: o.Line, Operation: engine.Operation{ID: o.ID, Type: o.Type, Number: o.Number, Time: o.Time, Edit: o.Edit}})
+	v.Changed()
 }
 
 // undo takes note of what is to be taken back.

@@ -126,7 +126,7 @@ func (v *View) AddOperation(o *engine.Operation) {
 	v.Large = v.Large || o.Blob != nil
 	for _, c := range complete {
 		v.Touched[c.ID] = true
-		movedUp(v, c)
+		MovedUp(v, c)
 		if at := engine.Time(c.Time); v.CreatedAt.IsZero() || at.Before(v.CreatedAt) {
 			v.CreatedAt = at
 		}
@@ -137,10 +137,10 @@ func (v *View) AddOperation(o *engine.Operation) {
 	}
 }
 
-// movedUp has what an operation sets put right here where it was done in a later place than the one that counts now: what stands between
-// the two was set over. What it had seen in the later place and has not in this one may lose its effect to it, and is put right as well; of a deletion,
-// which ends what it has seen, the other way round, too.
-func movedUp(v *View, o *engine.Operation) {
+// MovedUp has what an operation sets put right here where it was done in a later place than the one that counts now, on something else than there.
+// What it had seen in the later place and has not in this one may lose its effect to it, and is put right as well; of a deletion, which ends
+// what it has seen, the other way round, too.
+func MovedUp(v *View, o *engine.Operation) {
 	if o.Copy || v.Me.Settled.Has(o.Line, o.Number) {
 		return
 	}
@@ -152,22 +152,14 @@ func movedUp(v *View, o *engine.Operation) {
 			saw, sees := c.Saw(p.Line, p.Number), o.Saw(p.Line, p.Number)
 			return saw && !sees && v.History.Contests() || saw != sees && o.Type == engine.TypeDelete
 		}
-		over := false
 		for _, p := range v.History.Ordered() {
-			if p == o || !v.settles(p) {
-				continue
-			}
-			if p.Edit != nil && missed(p) {
+			if p != o && v.settles(p) && p.Edit != nil && missed(p) {
 				takeBack(v, p)
-				v.Changed()
 			}
-			over = over || engine.Compare(o, p) < 0 && engine.Compare(p, c) < 0
 		}
 		switch {
-		case !over:
 		case o.Edit != nil:
 			takeBack(v, c)
-			v.Changed()
 		case o.Type == engine.TypeAbsolute:
 			putAgain(v, v.History.Whole(merge.Any).Absolute[o.Path])
 		}
