@@ -151,7 +151,7 @@ func (p *planner) decide(rest []*engine.Operation, sought bool) Step {
 func (p *planner) change(rest []*engine.Operation) Step {
 	h, s, u := p.h, p.s, rest[0]
 	switch {
-	case u.Type == engine.TypeDelete && len(Remains(h, s, u)) > 0:
+	case u.Type == engine.TypeDelete && len(Remains(h, s, u)) > 0 && h.Exists(merge.Any): // else others end what remains
 		return startAnew(h, s, u)
 	case u.Type == engine.TypeAction:
 		return act(h, s, u)

@@ -24,7 +24,7 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 		Yields: v.Yields(site),
 	}
 	if len(outcomes) > 0 { // as a rule there is nothing to tell
-		tell(&s, outcomes)
+		tell(v, &s, outcomes)
 	}
 	if site == v.Self {
 		for _, u := range v.Mine.Undo {
@@ -45,9 +45,13 @@ func (v *View) Standing(site engine.SiteID) plan.Standing {
 func none(*engine.Operation) bool { return false }
 
 // tell has a standing go by what a site has said of single operations.
-func tell(s *plan.Standing, outcomes map[engine.OperationID]engine.Outcome) {
+func tell(v *View, s *plan.Standing, outcomes map[engine.OperationID]engine.Outcome) {
 	s.Void = func(o *engine.Operation) bool { return outcomes[o.ID].State == engine.StateSuperseded }
-	s.Blocked = func(o *engine.Operation) bool { return outcomes[o.ID].Blocks }
+	s.Blocked = func(o *engine.Operation) bool {
+		out := outcomes[o.ID]
+		over := out.Cause == engine.ConflictUndeclared && o.Type == engine.TypeDelete && !v.Exists() // nothing is to remain any more
+		return out.Blocks && !over
+	}
 	s.Ran = func(o *engine.Operation) bool { return outcomes[o.ID].Ran }
 	s.Refused = func(o *engine.Operation) bool {
 		return outcomes[o.ID].State == engine.StateRejected && !outcomes[o.ID].Blocks
