@@ -90,7 +90,7 @@ func (h *hearing) hears(in *Said) bool {
 		return true
 	case in.Epoch < last.Number:
 		lost := func(c *engine.Change) bool {
-			return c.Author() == h.Self && c.Number > h.Me.Lines[c.Line].Final && !h.Voids(c.Line, c.Epoch, c.Number)
+			return c.Author() == h.Self && view.LastOf(c) > h.History.Issued(c.Line) && !h.Voids(c.Line, c.Epoch, c.Number)
 		}
 		if in.Epoch+1 == last.Number && !h.Me.Rejoins && slices.ContainsFunc(in.Changes, lost) { // and this site has ended that epoch without it
 			h.news.Late = true

@@ -87,13 +87,21 @@ func End(v *View, changes []*engine.Change) {
 		v.last[l] = n
 	}
 	for _, c := range changes {
-		for _, entry := range c.Entries {
-			var o engine.Operation
-			if v.Ends(c.Line) && entry.Map == engine.MapOperations && engine.Decode(entry.Value, &o) == nil {
-				v.last[c.Line] = max(v.last[c.Line], o.Number)
-			}
+		if v.Ends(c.Line) {
+			v.last[c.Line] = max(v.last[c.Line], LastOf(c))
 		}
 	}
+}
+
+// LastOf returns the number of the newest operation of a change, 0 when there is none.
+func LastOf(c *engine.Change) (n uint64) {
+	for _, entry := range c.Entries {
+		var o engine.Operation
+		if entry.Map == engine.MapOperations && engine.Decode(entry.Value, &o) == nil {
+			n = max(n, o.Number)
+		}
+	}
+	return n
 }
 
 // ForkBy returns the fork that a change proves together with what is here: its author has signed another change under its number, or another
