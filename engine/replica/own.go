@@ -473,7 +473,7 @@ func (r *work) publish(f *flight.Flight, reply engine.Reply, shows []byte) error
 	r.UnsayOf(o.ID, engine.WaitAnswer, engine.WaitPerson)
 	r.setLocal(local)
 	r.settle(settled...)
-	view.MovedUp(r.View, r.History.Get(o.ID))                                                                       // it may be known of another site, which ran it in an earlier place
+	view.MovedUp(r.View, r.History.Get(o.ID))
 	if d := issue.Division(r.View, nil); o.Type == engine.TypeAction && d.Divides(now) && len(d.Stated(now)) == 0 { // it has run on this part alone: what it sets is to be shared
 		r.Became(o.ID, engine.Outcome{State: engine.StatePending, Again: true, Ran: true})
 	}
