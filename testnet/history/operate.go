@@ -166,6 +166,7 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 		w.saidDone[row.ID] = true
 		what, settle = "done ", done
 	default: // its identifier was lost with the answer: only a person knows which object it is
+		w.emptied[emptied{s, row.Resource}] = true // should it be a crate
 		s.App.Lose(e.Kind, e.Local)
 		e.Times = 0
 		if row.Document == "" {

@@ -184,9 +184,10 @@ func (a *Application) Serve(c engine.Call, luck int) (engine.Reply, error) {
 	return r, nil
 }
 
-// Lose deletes an object behind the agent's back, and forgets what has run on it.
+// Lose deletes an object behind the agent's back, with what lies in it, and forgets what has run on it.
 func (a *Application) Lose(kind engine.KindName, id string) {
 	delete(a.objects[kind], id)
+	a.empty(kind, id)
 	for _, e := range a.Effects {
 		if n := len(e.Runs); e.Kind == kind {
 			e.Runs = slices.DeleteFunc(slices.Clone(e.Runs), func(at string) bool { return at == id })
