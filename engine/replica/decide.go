@@ -23,7 +23,7 @@ type Decide struct {
 	Force bool
 	By    engine.Decider
 	// Publish is for VerbPublish: a create whose object is there already. What it refers to is in Body, and the scope has bound other
-	// services to some sites. Local is that object, where it shows what all parts are to show together.
+	// services to some sites. Local is that object, where it was read: it shows what all parts are to show together.
 	Publish *flight.Flight
 	Body    []byte
 	Bound   map[engine.ServiceName][]engine.SiteID
@@ -112,8 +112,10 @@ func (r *Replica) decide(d *Decide) {
 	case VerbPublish:
 		refers := engine.Operation{Type: engine.TypeCreate, Body: d.Body}
 		d.Publish.Operation.Whereabouts = r.env.Whereabouts(r.Kind, d.Publish.Within, &refers, d.Bound)
-		if err = r.publish(d.Publish, d.Reply, nil); err == nil && d.Local != "" && issue.Division(r.View, nil) != nil {
-			r.Became(d.Publish.Operation.ID, engine.Outcome{State: engine.StatePending, Again: true, Adopt: d.Local}) // it is to show this part's share
+		if err = r.publish(d.Publish, d.Reply, nil); err == nil && d.Local != "" {
+			if r.Mine.Seen = true; issue.Division(r.View, nil) != nil {
+				r.Became(d.Publish.Operation.ID, engine.Outcome{State: engine.StatePending, Again: true, Adopt: d.Local}) // it is to show this part's share
+			}
 		}
 		r.decided(d, d.Publish.Operation.ID, err)
 		return

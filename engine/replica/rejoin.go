@@ -320,10 +320,7 @@ func (t *rejoin) joined(r *work, local engine.LocalID) bool {
 	r.Mine.Outcomes, r.Mine.Tries = map[engine.OperationID]engine.Outcome{}, map[engine.OperationID]*view.Tries{}
 	t.remnant, t.lost, r.Resumed, r.Mine.Was = nil, nil, false, ""
 	r.setLocal(local)
-	if local == "" && r.Exists() { // it is made anew, of what every action has done that is known
-		r.TouchAll()
-	}
-	if local != "" {
+	if r.Mine.Seen = local != ""; local != "" { // it was read
 		r.Voided(plan.Reversed(r.History)) // the object is there
 		for _, o := range r.History.Living(merge.Any) {
 			if o.Type == engine.TypeAction && o.Edit == nil && !o.In(left.Settled) {
