@@ -152,7 +152,7 @@ func (d *Adoption) here(ctx context.Context, q adopting) (engine.OperationID, er
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look up %s: %w", about.Key, err)
-	case k.Natural() && (old.Document != before.Document || old.State != before.State):
+	case k.Natural() && (old.Document != before.Document || old.State != before.State || old.GoneAt(d.self) != before.GoneAt(d.self)):
 		return "", &engine.Refusal{Status: http.StatusConflict, Type: "in-progress", Detail: fmt.Sprintf(
 			"another site has made %s %s, or has deleted it, while it was looked at; nothing has happened, try again", k.Name, q.ID)}
 	case there && old.Sites[d.self].State == engine.StateDeleting: // what is shown is what is about to go

@@ -171,7 +171,7 @@ func (w *play) deleteLost(s *site) {
 		k := w.Kind(row.Kind)
 		if id := string(row.ID); row.Sites[s.ID].State == engine.StateDeleting && k.HonoursKey && k.Natural() && w.lostMade(s, k, id) {
 			w.log.Info("delete", "site", s.Site, "object", id)
-			s.App.Lose(k.Name, id)
+			w.lose(s, k.Name, id, row.ID)
 		}
 	}
 }

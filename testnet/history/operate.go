@@ -160,14 +160,13 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 	case row.Document != "" && strings.Contains(why, rival): // its object is the other one's, and goes with what lies in it
 		w.emptied[emptied{s, row.Resource}] = true
 	case strings.Contains(why, "already, and no shared resource owns that"): // a site that was removed has left it, or a lost run had made it
-		s.App.Lose(k.Name, string(w.here(s, k, row.Resource)))
+		w.lose(s, k.Name, string(w.here(s, k, row.Resource)), row.Resource)
 	case !ran:
 	case !create || k.Natural():
 		w.saidDone[row.ID] = true
 		what, settle = "done ", done
 	default: // its identifier was lost with the answer: only a person knows which object it is
-		w.emptied[emptied{s, row.Resource}] = true // should it be a crate
-		s.App.Lose(e.Kind, e.Local)
+		w.lose(s, e.Kind, e.Local, row.Resource)
 		e.Times = 0
 		if row.Document == "" {
 			what, settle = "drop ", drop
@@ -182,6 +181,12 @@ func (w *play) decide(s *site, p *world.Process, row engine.OperationRow) {
 		defer delete(w.deciding, asked)
 		return settle(w.Ctx, row.ID, person)
 	})
+}
+
+// lose lets an operator delete the object of a resource behind the agent's back, a crate with what lies in it.
+func (w *play) lose(s *site, k engine.KindName, local string, id engine.ResourceID) {
+	w.emptied[emptied{s, id}] = true
+	s.App.Lose(k, local)
 }
 
 // emptied is a crate at a site that an operator has had deleted there with what lies in it.

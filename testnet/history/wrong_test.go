@@ -12,6 +12,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		backups, restores int
 		skip              string
 	}{
+		"what went from its site as it was looked at was adopted":                                                                               {995017480, 1, 0, ""},
 		"an item lay in a crate that a person had deleted":                                                                                      {991002375, 1, 0, ""},
 		"two sites that were set back agree on what only lost runs had set":                                                                     {993001568, 1, 0, ""},
 		"what was shown as it was adopted had never been shown":                                                                                 {993003531, 1, 0, ""},
