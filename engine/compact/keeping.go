@@ -69,6 +69,7 @@ func (l *Let) end(v *view.View) {
 		l.Err = err
 		return
 	}
+	view.SayLines(v) // it may be alone, and have told nobody since the current one was opened
 	old := v.Epochs[0].Number
 	v.Epochs, v.Folds = v.Epochs[1:], false
 	l.Ended, l.Checkpoint = &old, b

@@ -214,10 +214,15 @@ func touchNews(v *View, was, is *engine.Status) {
 	}
 }
 
+// SayLines has a site say how far its lines have come, by the epochs that are here.
+func SayLines(v *View) {
+	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), v.Current().Number
+}
+
 // Tell makes what this site says of itself a status, if that is news: it gets a number. At is the site's clock.
 func (v *View) Tell(at time.Time) (encoded []byte, news bool) {
+	SayLines(v)
 	current := v.Current()
-	v.Me.Lines, v.Me.Epoch = v.Epochs.wrote(v.Self, &v.Me, v.History), current.Number
 	v.Me.Whole, v.Me.Over = current.Number > 0 && v.Whole() && (v.Part(v.Self) != PartMember || done(v)), current.Number > 0 && len(v.Epochs) == 1
 	v.Me.Sum = toldSum(v)
 	if v.Me.Whole {
