@@ -227,18 +227,19 @@ func (c *checker) checkDocument(s *site, row engine.ResourceRow) {
 	}
 }
 
-// agreeOnLost reports whether all sites that have a resource were set back without their applications, nobody knows any more what was done to it, and
-// all show the same. Sites that agree are converged: where none is left that shows anything else, what only lost runs have set stays.
+// agreeOnLost reports whether all sites that have a resource were set back without their applications, and all show the same, with what was done to it
+// and nobody knows any more. Sites that agree are converged: where none is left that shows anything else, what only lost runs have set stays.
 func (w *play) agreeOnLost(row engine.ResourceRow) bool {
 	i := slices.IndexFunc(w.resources, func(res *resource) bool { return res.kind.Name == row.Kind && res.id == string(row.ID) })
 	if i < 0 || w.knobs.machines {
 		return false
 	}
 	res := w.resources[i]
-	return slices.ContainsFunc(w.requests, func(q *request) bool { return q.resource == res && w.isLost(q.operation) }) &&
-		!slices.ContainsFunc(res.placement, func(s *site) bool {
-			return !s.restored || !slices.Equal(w.shown(s, res), w.shown(res.placement[0], res))
-		})
+	shown := w.shown(res.placement[0], res)
+	differs := func(s *site) bool { return !s.restored || !slices.Equal(w.shown(s, res), shown) }
+	return !slices.ContainsFunc(res.placement, differs) && slices.ContainsFunc(w.requests, func(q *request) bool {
+		return q.resource == res && w.isLost(q.operation) && strings.Contains(strings.Join(shown, ""), strconv.Quote(q.mark()))
+	})
 }
 
 // kept reports whether an object may be one that a site kept when it was to leave its placement: nobody's, though it belongs there again.
