@@ -378,6 +378,15 @@ func (w *play) overwritten(k *engine.Kind, tag any) bool {
 	return false
 }
 
+// replaces reports whether a PUT that was to create a resource has found one: its site was set back, and had made another of what was there before it
+// was asked for it again.
+func (w *play) replaces(q *request) bool {
+	return slices.ContainsFunc(w.sites, func(s *site) bool {
+		row, err := s.Disk.Recalled(q.operation)
+		return err == nil && row.Type == engine.TypeReplace
+	})
+}
+
 // madeTwice reports whether a resource may have been created twice at one time, and one of the two deleted.
 func (w *play) madeTwice(res *resource) bool {
 	creates, deletes := 0, 0
@@ -554,7 +563,9 @@ func (c *checker) checkMarks(res *resource, shown []string) {
 	creates, deletes := 0, 0
 	for _, q := range c.w.requests {
 		if q.resource == res && !q.refused && q.kind == "create" {
-			creates++
+			if creates++; c.w.replaces(q) {
+				creates++
+			}
 		}
 		if q.resource == res && !q.refused && q.kind == "delete" {
 			deletes++

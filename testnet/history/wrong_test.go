@@ -211,6 +211,7 @@ func TestHistoriesThatDividedWrong(t *testing.T) {
 		seed    uint64
 		backups int
 	}{
+		"a PUT that was to create found what its site had adopted of a lost run, and was whole": {995703289, 1},
 		"two sites that had left, and were added again, waited for what stands for an epoch":    {953302544, 0},
 		"a site that a division had taken out was to have one object":                           {961007543, 0},
 		"what a site had made was known to one that forgot it, since it joined anew":            {970000031, 1},
