@@ -202,7 +202,8 @@ func (t *rejoin) found(r *work, in *Answered) bool {
 
 func isCreate(o *engine.Operation) bool { return o.Type == engine.TypeCreate }
 
-// nameless decides where nobody knows what the application calls the object: nothing is made that may be there.
+// nameless decides where nobody knows what the application calls the object: nothing is made that may be there. A person is asked about that, also
+// where it is deleted by now, or later.
 func (t *rejoin) nameless(r *work) bool {
 	if t.seek(r) {
 		return false
@@ -217,7 +218,7 @@ func (t *rejoin) nameless(r *work) bool {
 				Error: "it is deleted, and nobody knows which object of this application it was: the disk of this site was set back since"})
 		}
 	case born != nil:
-		r.Became(born.ID, engine.Outcome{State: engine.StateRejected, Blocks: true, Cause: engine.ConflictRejoined,
+		r.Became(born.ID, engine.Outcome{State: engine.StateUncertain, Blocks: true, Cause: engine.ConflictRejoined,
 			Error: "the disk of this site was set back, and nobody knows which object of its application this is: say so, or have a new one made"})
 		for _, at := range append(slices.Clip(born.Copies), born) {
 			r.Me.Settled[at.Line] = min(r.Me.Settled[at.Line], at.Number-1)
