@@ -31,14 +31,15 @@ func KeyFor(v *view.View, f *Flights, o *engine.Operation, step plan.Step) strin
 	return key
 }
 
-// KeyTo is the key of what is done to an object that was made anew so many times. Bytes that are put after others are put once more, also where a lost
-// run had put them before: a service that honours keys would do nothing.
+// KeyTo is the key of what is done to an object that was made anew so many times. Bytes that are put after others, and after those were put last, are
+// put once more, also where a lost run had put them before: a service that honours keys would do nothing.
 func KeyTo(v *view.View, o *engine.Operation, made uint64) string {
 	key := FirstKey(v, o) + MadeAnew(made)
 	if o.Type == engine.TypeAbsolute && v.Kind.HonoursKey {
 		for _, p := range slices.Backward(v.History.Ordered()) {
 			if p.ID != o.ID && p.Type == engine.TypeAbsolute && p.Path == o.Path && v.Settled(v.Self, p) {
-				return key + ".after." + string(p.ID)
+				last, _ := v.LastTry(p.ID)
+				return key + ".after." + string(p.ID) + "." + strconv.FormatInt(last.At, 36)
 			}
 		}
 	}

@@ -211,15 +211,16 @@ func TestHistoriesThatDividedWrong(t *testing.T) {
 		seed    uint64
 		backups int
 	}{
-		"a person was asked no more which object is a lost run's, once its resource was deleted": {995905789, 1},
-		"a PUT that was to create found what its site had adopted of a lost run, and was whole":  {995703289, 1},
-		"two sites that had left, and were added again, waited for what stands for an epoch":     {953302544, 0},
-		"a site that a division had taken out was to have one object":                            {961007543, 0},
-		"what a site had made was known to one that forgot it, since it joined anew":             {970000031, 1},
-		"a site that was set back while it left was never given what stands for an epoch":        {970003896, 1},
-		"a request was taken for settled, since a lost run had divided its resource meanwhile":   {975000856, 1},
-		"a person who was asked about a create was asked no more once its resource joined anew":  {975004870, 1},
-		"what a lost run had made of a resource that is deleted by now was asked about nowhere":  {193121, 1},
+		"bytes were not put over what a site had put once more, since a lost run had put them after that": {996201669, 1},
+		"a person was asked no more which object is a lost run's, once its resource was deleted":          {995905789, 1},
+		"a PUT that was to create found what its site had adopted of a lost run, and was whole":           {995703289, 1},
+		"two sites that had left, and were added again, waited for what stands for an epoch":              {953302544, 0},
+		"a site that a division had taken out was to have one object":                                     {961007543, 0},
+		"what a site had made was known to one that forgot it, since it joined anew":                      {970000031, 1},
+		"a site that was set back while it left was never given what stands for an epoch":                 {970003896, 1},
+		"a request was taken for settled, since a lost run had divided its resource meanwhile":            {975000856, 1},
+		"a person who was asked about a create was asked no more once its resource joined anew":           {975004870, 1},
+		"what a lost run had made of a resource that is deleted by now was asked about nowhere":           {193121, 1},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			for _, p := range Play(Options{Seed: h.seed, Backups: h.backups, Divides: true}).Problems {
