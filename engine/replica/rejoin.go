@@ -202,8 +202,7 @@ func (t *rejoin) found(r *work, in *Answered) bool {
 
 func isCreate(o *engine.Operation) bool { return o.Type == engine.TypeCreate }
 
-// nameless decides where nobody knows what the application calls the object: nothing is made that may be there. A person is asked about that, also
-// where it is deleted by now, or later.
+// nameless decides where nobody knows what the application calls the object: a person is asked, also where it is deleted by now, or later.
 func (t *rejoin) nameless(r *work) bool {
 	if t.seek(r) {
 		return false
