@@ -131,6 +131,8 @@ type Kind struct {
 	MergePatch bool
 	// MergeType is the media type of merge patches where the application has one of its own; empty: it takes RFC 7396's.
 	MergeType string `json:",omitempty"`
+	// MergeMethod is that of merge patches where it is PUT: one changes what it names and leaves the rest. Empty: PATCH.
+	MergeMethod string `json:",omitempty"`
 	// PatchHas are fields that a merge patch has to have, with what the application shows there, such as the type and the identifier in an envelope.
 	PatchHas []Pointer `json:",omitempty"`
 	// JSONPatch is the media type under which a correction may be sent as a JSON Patch (RFC 6902). Empty: it may not.

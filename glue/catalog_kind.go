@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"cmp"
 	"mime"
 	"net/url"
 	"path"
@@ -51,6 +52,7 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 	if v := m.Optional("patch-type"); v.Present() {
 		readPatchType(k, v)
 	}
+	readPatchMethod(k, m.Optional("patch-method"))
 	has := m.Optional("patch-has")
 	for _, v := range has.Sequence() {
 		k.PatchHas = append(k.PatchHas, readPointer(v))
@@ -143,6 +145,19 @@ func readPatchType(k *engine.Kind, v strictyaml.Value) {
 		k.MergeType = media
 	default:
 		v.Problem("\"patch-type\" is the media type of patches: with \"correct: json-patch\" it ends in json-patch or json-patch+json, with \"correct: merge-patch\" in +json, or is application/json")
+	}
+}
+
+// readPatchMethod reads that partial bodies come with PUT, as application/json unless the catalog says otherwise.
+func readPatchMethod(k *engine.Kind, v strictyaml.Value) {
+	switch {
+	case !v.Present() || v.Choice("PATCH", "PUT") != "PUT":
+	case !k.MergePatch:
+		v.Problem("\"patch-method\" is for merge patches: it goes with \"correct: merge-patch\"")
+	case k.ID.From == engine.IDFromPath:
+		v.Problem("clients choose the identifier: a PUT creates what it names, and has all of it")
+	default:
+		k.MergeMethod, k.MergeType = "PUT", cmp.Or(k.MergeType, "application/json")
 	}
 }
 

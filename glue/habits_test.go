@@ -142,3 +142,46 @@ func TestListsGoOn(t *testing.T) {
 		}
 	}
 }
+
+// TestPartialPut: where the catalog says that patches come with PUT, one changes what it names; elsewhere a PUT has all of what it replaces.
+func TestPartialPut(t *testing.T) {
+	read := func(rules string) (*Catalog, error) {
+		return ParseCatalog("partial.yaml", fmt.Appendf(nil, `application: harbour
+services:
+  boats:
+    kinds:
+      boat: {collection: /boats, item: "/boats/{id}", %s}
+`, rules))
+	}
+	json := http.Header{"Content-Type": {"application/json"}}
+	for rules, want := range map[string]engine.Type{
+		"id: {from: body, at: /id}, correct: merge-patch, patch-method: PUT":                 engine.TypeMerge,
+		"id: {from: body, at: /id, settable: true}, correct: merge-patch, patch-method: PUT": engine.TypeMerge,
+		"id: {from: body, at: /id}, correct: merge-patch, patch-method: PATCH":               engine.TypeReplace,
+		"id: {from: body, at: /id}, correct: merge-patch":                                    engine.TypeReplace,
+	} {
+		c, err := read(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewRouter(c.Services["boats"].Kinds)
+		if m, _ := r.Match("PUT", "/boats/7", json); m.Type != want {
+			t.Errorf("with %s a PUT is a %q, want %q", rules, m.Type, want)
+		}
+		if m, _ := r.Match("PUT", "/boats/7/picture", json); m.Type != engine.TypeAbsolute {
+			t.Errorf("with %s a PUT below the item is a %q", rules, m.Type)
+		}
+		if k := c.Kind("boats", "boat"); want == engine.TypeMerge && k.MergeType != "application/json" {
+			t.Errorf("with %s patches are %q", rules, k.MergeType)
+		}
+	}
+	for rules, want := range map[string]string{
+		"id: {from: body, at: /id}, patch-method: PUT":                        "merge patches",
+		"id: {from: path}, correct: merge-patch, patch-method: PUT":           "clients choose",
+		"id: {from: body, at: /id}, correct: merge-patch, patch-method: POST": "expected",
+	} {
+		if _, err := read(rules); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with %s: %v, want it to say %q", rules, err, want)
+		}
+	}
+}

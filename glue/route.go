@@ -141,6 +141,9 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.MergeType != "" && mediaType(header) == best.kind.MergeType {
 		m.Type = engine.TypeMerge
 	}
+	if m.Type == engine.TypeReplace && best.kind.MergeMethod == http.MethodPut {
+		m.Type = engine.TypeMerge
+	}
 	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.ObservesPatch(header.Get("Content-Type")) {
 		m.Type = engine.TypePatch
 	}

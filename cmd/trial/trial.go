@@ -86,7 +86,8 @@ func (t *Trial) Run(ctx context.Context) Report {
 	return r.report
 }
 
-// Order has containers before what lies in them, and what is referred to before what refers to it.
+// Order has containers before what lies in them, and what is referred to before what refers to it. Of two that refer to each other that goes first
+// which the other one requires.
 func Order(c *glue.Catalog, of []*engine.Kind) (kinds []*engine.Kind) {
 	seen := map[*engine.Kind]bool{}
 	var visit func(k *engine.Kind)
@@ -97,7 +98,9 @@ func Order(c *glue.Catalog, of []*engine.Kind) (kinds []*engine.Kind) {
 		seen[k] = true
 		visit(c.Kind(k.Service, k.Within))
 		for _, ref := range k.Refs {
-			visit(c.Kind(ref.Service, ref.Kind))
+			if other := c.Kind(ref.Service, ref.Kind); other != nil && !requires(other, k) {
+				visit(other)
+			}
 		}
 		kinds = append(kinds, k)
 	}
@@ -105,6 +108,13 @@ func Order(c *glue.Catalog, of []*engine.Kind) (kinds []*engine.Kind) {
 		visit(k)
 	}
 	return kinds
+}
+
+// requires reports whether a kind cannot be without one of another.
+func requires(k, other *engine.Kind) bool {
+	return slices.ContainsFunc(k.Refs, func(ref engine.Ref) bool {
+		return ref.Relation == engine.RelationRequirement && ref.Service == other.Service && ref.Kind == other.Name
+	})
 }
 
 func (r *run) untrue(k *engine.Kind, say, format string, args ...any) {

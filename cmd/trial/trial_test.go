@@ -256,3 +256,23 @@ func TestMendedCatalog(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderOfACircle: a volume may be made of a snapshot, and a snapshot requires a volume: that is made first.
+func TestOrderOfACircle(t *testing.T) {
+	c, err := glue.ParseCatalog("circle.yaml", []byte(`application: harbour
+services:
+  boats:
+    kinds:
+      boat:
+        {collection: /boats, item: "/boats/{id}", id: {from: body, at: /id}, refs: [{at: /model, to: boats.model, relation: reliance}]}
+      model:
+        {collection: /models, item: "/models/{id}", id: {from: body, at: /id}, refs: [{at: /first, to: boats.boat, relation: requirement}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := c.Services["boats"].Kinds
+	if got := Order(c, kinds); len(got) != 2 || got[0].Name != "boat" {
+		t.Errorf("the first of %d is %s", len(got), got[0].Name)
+	}
+}

@@ -42,7 +42,7 @@ func (f *Front) exactlyOne(ctx context.Context, r engine.Request, k keys.Keeper)
 		return engine.Answer{}, err
 	}
 	at := view.OwnerOf(holders)
-	makes := r.Type == engine.TypeCreate || r.Method == http.MethodPut && r.Path == r.Kind.Item
+	makes := r.Type == engine.TypeCreate || r.Method == http.MethodPut && r.Path == r.Kind.Item && r.Kind.MergeMethod == ""
 	switch {
 	case at == "" && makes:
 		return f.createAtOne(ctx, r, k, engine.ResourceID(name))

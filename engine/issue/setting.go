@@ -49,7 +49,7 @@ func Keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID)
 		Header: map[string]string{"Content-Type": "application/json"}, Edit: edit, Keep: true}
 	switch {
 	case k.MergePatch:
-		o.Type, o.Method, o.Header["Content-Type"] = engine.TypeMerge, http.MethodPatch, cmp.Or(k.MergeType, merge.DefaultMergeType)
+		o.Type, o.Method, o.Header["Content-Type"] = engine.TypeMerge, cmp.Or(k.MergeMethod, http.MethodPatch), cmp.Or(k.MergeType, merge.DefaultMergeType)
 		o.Body, err = tree.MergePatch(k, edit, body)
 	case k.JSONPatch != "":
 		o.Type, o.Method, o.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, k.JSONPatch

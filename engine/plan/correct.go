@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -190,7 +191,7 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	var err error
 	switch {
 	case k.MergePatch:
-		call.Method, call.Header["Content-Type"] = http.MethodPatch, mergeType
+		call.Method, call.Header["Content-Type"] = cmp.Or(k.MergeMethod, http.MethodPatch), mergeType
 		call.Body, err = tree.MergePatch(k, tree.And(asShown(k.PatchHas, shown.Body), e), shown.Body)
 	case k.JSONPatch != "":
 		call.Method, call.Header["Content-Type"] = http.MethodPatch, k.JSONPatch

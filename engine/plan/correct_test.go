@@ -18,6 +18,7 @@ func TestCorrectionRequests(t *testing.T) {
 	}{
 		{Kind{Item: "/i/{id}"}, "PUT", "application/json", `{"own":true,"size":2}`},
 		{Kind{Item: "/i/{id}", MergePatch: true}, "PATCH", "application/own+json", `{"old":null,"size":2}`},
+		{Kind{Item: "/i/{id}", MergePatch: true, MergeMethod: "PUT"}, "PUT", "application/own+json", `{"old":null,"size":2}`},
 		{Kind{Item: "/i/{id}", JSONPatch: "application/patch+json"}, "PATCH", "application/patch+json",
 			`[{"op":"remove","path":"/old"},{"op":"replace","path":"/size","value":2}]`},
 	} {

@@ -359,6 +359,9 @@ type edit struct {
 func changes(k *engine.Kind, body Body) (all []operation) {
 	one, other := fields(k, body)
 	for _, form := range []string{http.MethodPut, http.MethodPatch, "JSON Patch"} {
+		if form == http.MethodPatch && k.MergeMethod != "" { // its patches are PUTs
+			continue
+		}
 		if one != "" {
 			all = append(all, change(k, form, edit{"", one, another}, false))
 		}
@@ -378,7 +381,7 @@ func changesOf(k *engine.Kind, array engine.Pointer) (all []operation) {
 	switch {
 	case slices.ContainsFunc(array.Tokens(), tree.IsWhole): // in an element of another array, of which a patch can say less
 	case k.MergePatch:
-		form = http.MethodPatch
+		form = cmp.Or(k.MergeMethod, http.MethodPatch)
 	case k.JSONPatch != "":
 		form = "JSON Patch"
 	}
@@ -453,7 +456,7 @@ func change(k *engine.Kind, form string, e edit, again bool) operation {
 				}
 			}
 			var err error
-			if form == http.MethodPut && a.status >= 400 && a.status < 500 { // what is only read is refused
+			if form == http.MethodPut && k.MergeMethod == "" && a.status >= 400 && a.status < 500 { // what is only read is refused
 				q.body = set(o.sent.Text, e.at, valueAt(q.body, e.at))
 				a, err = s.through(ctx, r, q)
 			}
@@ -471,13 +474,14 @@ func changed(k *engine.Kind, form string, at engine.Pointer, v any, o *object, n
 		q.header["If-Match"] = tag
 	}
 	switch form {
-	case http.MethodPut:
-		q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, at, v)
-	case http.MethodPatch:
+	case cmp.Or(k.MergeMethod, http.MethodPatch):
+		q.method = form
 		q.header["Content-Type"], q.body = cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), at, v)
 		for _, p := range k.PatchHas {
 			q.body = set(q.body, p, valueAt(now.body, p))
 		}
+	case http.MethodPut:
+		q.method, q.header["Content-Type"], q.body = http.MethodPut, o.sent.media(), set(now.body, at, v)
 	default:
 		q.header["Content-Type"] = cmp.Or(k.JSONPatch, "application/json-patch+json")
 		q.body = compact([]any{map[string]any{"op": "replace", "path": string(at), "value": v}})

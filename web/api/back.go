@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,6 +87,6 @@ func before(k *engine.Kind, row engine.OperationRow, body any) (IssueRequest, er
 	if err != nil {
 		return IssueRequest{}, fmt.Errorf("encode %s: %w", row.Resource, err)
 	}
-	return IssueRequest{Service: string(row.Service), Method: http.MethodPatch, Path: itemPath(k, row.Resource), Headers: map[string]string{"Content-Type": "application/merge-patch+json"},
+	return IssueRequest{Service: string(row.Service), Method: cmp.Or(k.MergeMethod, http.MethodPatch), Path: itemPath(k, row.Resource), Headers: map[string]string{"Content-Type": cmp.Or(k.MergeType, "application/merge-patch+json")},
 		Body: text}, nil
 }

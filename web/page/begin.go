@@ -62,7 +62,7 @@ func beginningsOf(k *engine.Kind) []beginning {
 		list[0].Method, list[0].Path = http.MethodPut, k.Item
 	}
 	if k.MergePatch {
-		list = append(list, beginning{Label: "change", Method: http.MethodPatch, Path: k.Item, ContentType: cmp.Or(k.MergeType, "application/merge-patch+json"), Body: "{}"})
+		list = append(list, beginning{Label: "change", Method: cmp.Or(k.MergeMethod, http.MethodPatch), Path: k.Item, ContentType: cmp.Or(k.MergeType, "application/merge-patch+json"), Body: "{}"})
 	} else if k.JSONPatch != "" {
 		list = append(list, beginning{Label: "change", Method: http.MethodPatch, Path: k.Item, ContentType: k.JSONPatch, Body: "[]"})
 	} else {
