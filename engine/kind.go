@@ -153,6 +153,8 @@ type Kind struct {
 	// Headers are those of the application's own that an operation has, beside those that describe its body. One that ends in "*" stands for all
 	// that begin so.
 	Headers []string `json:",omitempty"`
+	// Envelope is where representations have what clients send, which is without the envelope. Empty: clients send representations.
+	Envelope Pointer `json:",omitempty"`
 	// Settles says when an application that goes on by itself has come to an end: what it shows then counts, and it takes changes. Nil: at once.
 	Settles *Settling `json:",omitempty"`
 	// Ends says that objects end by themselves: one that is gone, though no operation deleted it, is not made anew. EndsIn says so of those that

@@ -95,8 +95,18 @@ func (r *catalogReader) kind(k *engine.Kind, e strictyaml.Entry) *Rules {
 		}
 		rules.List = readList(list)
 	}
-	r.readRefs(k, m.Optional("refs"))
-	r.readLinks(k, m.Optional("links"))
+	refs, links := m.Optional("refs"), m.Optional("links")
+	r.readRefs(k, refs)
+	r.readLinks(k, links)
+	if v := m.Optional("envelope"); v.Present() {
+		k.Envelope = readPointer(v)
+		switch {
+		case k.Envelope == "":
+			v.Problem("expected a JSON pointer to what is in the envelope, such as /data")
+		case k.JSONPatch != "" || k.ID.Settable || refs.Present() || links.Present():
+			v.Problem("what clients send is not looked into where it has no envelope: \"envelope\" goes with none of \"refs\", \"links\", \"settable\" and \"correct: json-patch\"")
+		}
+	}
 	readMarker(k, m.Optional("marker"))
 	for _, v := range m.Optional("divide").Sequence() {
 		d := v.Mapping("divided field")

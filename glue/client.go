@@ -336,6 +336,9 @@ func (c *Client) request(ctx context.Context, call engine.Call) (*http.Request, 
 			return nil, nil, err
 		}
 	}
+	if call.Content == nil && represents(call, header) {
+		body = Bare(call.Kind, body)
+	}
 	req := &http.Request{
 		Method: call.Method, Header: header, Host: up.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		URL: Target(up.URL, path, query), ContentLength: int64(len(body)),

@@ -147,6 +147,9 @@ func (r *Router) find(method string, p splitted, header http.Header) (Match, boo
 	if method == http.MethodPatch && bestPlace == onItem && plainBody(header) && best.kind.ObservesPatch(header.Get("Content-Type")) {
 		m.Type = engine.TypePatch
 	}
+	if m.Type == engine.TypePatch && best.kind.Envelope != "" { // its paths are of what is sent
+		m.Type = engine.TypeAction
+	}
 	var path strings.Builder
 	path.Grow(len(p.raw) * 12)
 	for i, raw := range p.raw {

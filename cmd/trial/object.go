@@ -248,7 +248,7 @@ func (r *run) body(k *engine.Kind, name string) []byte {
 func Body(k *engine.Kind, given []byte, name string, have func(kind string) string) []byte {
 	body := []byte("{}")
 	if len(given) > 0 {
-		body = given
+		body = glue.Envelop(k, given)
 	}
 	if given, own := valueAt(body, k.Label).(string); own || string(body) == "{}" {
 		if u, err := url.Parse(given); err == nil && u.Host != "" { // of what is called by an address it stays one

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -72,8 +73,10 @@ type Request struct {
 	Field engine.Pointer
 }
 
-// isJSON reports whether the body is looked into.
-func (b Body) isJSON() bool { return len(b.Text) == 0 || json.Valid(b.Text) }
+// isJSON reports whether the body is looked into. JSON that is sent as something else is not.
+func (b Body) isJSON() bool {
+	return len(b.Text) == 0 || json.Valid(b.Text) && strings.HasSuffix(b.media(), "json")
+}
 
 // run is a conformance run under way.
 type run struct {

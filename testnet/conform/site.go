@@ -266,6 +266,9 @@ func (s *site) send(ctx context.Context, r *run, base string, q request) (answer
 	if err != nil {
 		return answer{}, err
 	}
+	if strings.HasSuffix(q.header["Content-Type"], "json") && (q.path == q.kind.Collection || q.path == q.kind.Item && q.below == "") {
+		q.body = glue.Bare(q.kind, q.body)
+	}
 	req, err := http.NewRequestWithContext(ctx, q.method, u.String(), bytes.NewReader(q.body))
 	if err != nil {
 		return answer{}, err

@@ -108,6 +108,9 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		h.warns(q, h.Dialect.Leaves(m.Kind, body))
 	}
 	query := strings.TrimPrefix(q.Query, "?")
+	if q.From == "" {
+		body = m.Enveloped(q.Header, body)
+	}
 	query, body = h.Client.Canonical(q.Context(), m.Kind, m.Within, q.Header, query, body)
 	r := engine.Request{
 		Operation: q.Operation, Proposed: q.Proposed, Kind: m.Kind, Type: m.Type, Method: q.Method, Path: m.Path, Target: m.Target, Within: m.Within,

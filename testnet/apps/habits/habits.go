@@ -23,10 +23,13 @@ type Habits struct {
 	Collection, Item string
 	// IDs are "" (UUIDs), "integers", "slugs" made of the name, "composed" ones of a kind and a number, or "chosen" by clients with a PUT.
 	IDs string
-	// Envelope is what stands around representations: "" (nothing), "plain" around lists alone, "jsonapi", "hal" or "named", which is the item's name.
+	// Envelope is what stands around representations: "" (nothing), "plain" around lists alone, "jsonapi", "hal", "named", which is the item's name,
+	// or "answers", which is around what is shown alone.
 	Envelope string
 	// Media is that of bodies: "" (JSON), "form" or "xml". Forms are answered in JSON, XML as it came.
 	Media string
+	// Partial has a PUT change what it names and leave the rest; one that names the identifier is refused (400).
+	Partial bool
 	// Quiet answers without a body: 201 with Location alone, and 204.
 	Quiet bool
 	// Pages is how a list goes on: "" (it does not), "link", "header", "offset", "cursor" or "next", an address in the body.
@@ -230,6 +233,8 @@ func (x *exchange) list() {
 	switch x.app.Envelope {
 	case "jsonapi":
 		page["data"], page["links"] = each, map[string]any{"next": or(next, address)}
+	case "answers":
+		page["data"] = each
 	case "hal":
 		page["_embedded"], page["_links"] = map[string]any{x.collection: each}, map[string]any{}
 		if next != "" {
@@ -423,7 +428,7 @@ func (x *exchange) show(status int, key string) {
 		return
 	}
 	switch x.app.Envelope {
-	case "jsonapi":
+	case "jsonapi", "answers":
 		x.answer(status, map[string]any{"data": x.bare(key)})
 	case "named":
 		x.answer(status, map[string]any{x.app.Item: x.bare(key)})
@@ -498,7 +503,11 @@ func (x *exchange) change(i *item, key string) {
 			own[f] = v
 		}
 	}
-	if x.r.Method == http.MethodPatch {
+	if x.app.Partial && strings.Contains(string(x.body), `"id"`) {
+		x.refuse(400, "the identifier is not for clients")
+		return
+	}
+	if x.r.Method == http.MethodPatch || x.app.Partial {
 		fields = merged(i.fields, fields)
 	}
 	maps.Copy(fields, own)
