@@ -17,3 +17,8 @@ var OpenStack []byte
 //
 //go:embed keystone.yaml
 var Keystone []byte
+
+// Cinder describes OpenStack's block storage service.
+//
+//go:embed cinder.yaml
+var Cinder []byte

@@ -114,9 +114,16 @@ func (r *run) deleteAll(ctx context.Context) {
 	all = slices.Concat(first, all)
 	all = slices.DeleteFunc(all, func(o *object) bool { return r.nowhere(ctx, o) == nil })
 	slices.Reverse(all) // what was made last goes first, so that containers are empty and nothing refers to what goes
-	failed := map[*object]error{}
+	failed, going := map[*object]error{}, []*object{}
 	for _, o := range all {
-		failed[o] = r.delete(ctx, o)
+		if slices.Contains(first, o) { // others lie in it, or refer to it, and their deletion may take its time
+			going = slices.DeleteFunc(going, func(o *object) bool {
+				return r.until(ctx, "what was deleted is gone", func() error { return r.nowhere(ctx, o) }) == nil
+			})
+		}
+		if failed[o] = r.delete(ctx, o); failed[o] == nil {
+			going = append(going, o)
+		}
 	}
 	for _, o := range all {
 		err := failed[o]

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/skerry/skerry/docs/catalogs"
+	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/testnet/openstack"
 	"github.com/skerry/skerry/testnet/process"
 	agents "github.com/skerry/skerry/testnet/site"
@@ -158,6 +159,29 @@ var keystone = Application{
 	},
 }
 
+var cinder = Application{
+	Name: "cinder", Title: "Cinder, OpenStack's block storage service", Catalog: catalogs.Cinder,
+	About: "Cinder as Debian packages it, unmodified, with the catalog of [catalogs/cinder.yaml](../catalogs/cinder.yaml): its API, its scheduler and its volumes, whose driver is the one for tests. It assigns all identifiers, and changes with a `PUT` that has what is to change and nothing else.",
+	Bodies: map[string]Body{
+		"volume/type":            {Text: []byte(`{"volume_type":{"name":"x","description":"first"}}`)},
+		"volume/type/specs":      {Text: []byte(`{"extra_specs":{"speed":"high"}}`)},
+		"volume/volume":          {Text: []byte(`{"volume":{"name":"x","description":"first","size":1}}`), Fields: []engine.Pointer{"/volume/name", "/volume/description"}},
+		"volume/volume/metadata": {Text: []byte(`{"metadata":{"use":"db"}}`)},
+		"volume/snapshot":        {Text: []byte(`{"snapshot":{"name":"x","description":"first"}}`)},
+	},
+	Header: http.Header{"X-Auth-Token": {openstack.CinderToken}},
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		at, stop, err := launch(ctx, dir, "/healthcheck", func(address string) []string {
+			c := openstack.Cinder{Dir: filepath.Join(dir, "cinder"), Address: address}
+			if err := c.Furnish(ctx); err != nil {
+				return []string{"false"} // it ends, and says why below
+			}
+			return c.Command()
+		})
+		return map[string]string{openstack.Volume: at}, stop, err
+	},
+}
+
 // launch starts a program at an address of its own, and waits until a path is answered.
 func launch(ctx context.Context, dir, health string, command func(address string) []string) (at string, stop func() error, err error) {
 	ports, err := process.Ports(1)
@@ -187,30 +211,36 @@ func cached(ctx context.Context, name string) (path, module string, err error) {
 
 // BuildPocketBase builds PocketBase once for each version of its module, and returns its path.
 func BuildPocketBase(ctx context.Context) (string, error) {
+	path, _, err := built(ctx, "pocketbase", "github.com/pocketbase/pocketbase/examples/base", "CGO_ENABLED=0")
+	return path, err
+}
+
+// built builds a program once for each version of the module in testnet/apps that requires it, and returns its path and the folder of that module.
+func built(ctx context.Context, name, program string, env ...string) (path, folder string, err error) {
 	_, module, err := cached(ctx, "")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	folder := filepath.Join(module, "testnet", "apps", "pocketbase")
+	folder = filepath.Join(module, "testnet", "apps", name)
 	sum, err := os.ReadFile(filepath.Join(folder, "go.sum"))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	path, _, err := cached(ctx, fmt.Sprintf("pocketbase-%x", sha256.Sum256(sum)))
+	path, _, err = cached(ctx, fmt.Sprintf("%s-%x", name, sha256.Sum256(sum)))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if _, err := os.Stat(path); err == nil {
-		return path, nil
+		return path, folder, nil
 	}
 	// Built beside its place and moved there whole: another run may be doing the same.
 	building := fmt.Sprintf("%s.%d", path, os.Getpid())
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", building, "github.com/pocketbase/pocketbase/examples/base")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", building, program)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build PocketBase: %w\n%s", err, out)
+		return "", "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
-	return path, os.Rename(building, path)
+	return path, folder, os.Rename(building, path)
 }
 
 // AddNotes makes a collection in a running PocketBase with its data in dir, as the operator of an instance does.
