@@ -73,7 +73,7 @@ kill: ## kill agents at named points while clients write, 400 times; ARGS="-fail
 probe: ## let random clients loose on real agents that are killed and cut off, before an application that shows things late; ARGS="-probe.runs 20" for more
 	go test ./testnet/probe -count 1 -v -timeout 0 $(ARGS)
 
-conformance: build ## change applications at both sides of a cut with every pair of operations, compare them directly, and write docs/conformance; ARGS=lab for one. What is not there is built first, Gitea in minutes
+conformance: build ## change applications at both sides of a cut with every pair of operations, compare them directly, and write docs/conformance; ARGS=lab for one. What is not there is built first, Gitea and Vault in minutes
 	@.ci/deps conformance
 	go run ./testnet/conformance $(ARGS)
 

@@ -78,3 +78,13 @@ func TestEnvelope(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensTravel: what shows who asks goes on to another site's application, what somebody says of it does not.
+func TestTokensTravel(t *testing.T) {
+	c := &Client{}
+	for header, want := range map[string]bool{"Authorization": true, "x-vault-token": true, "X-Consul-Token": true, "PRIVATE-TOKEN": true, "X-Forwarded-User": false, "X-Vault-Request": false} {
+		if got := c.Travels("boats", header); got != want {
+			t.Errorf("%s travels: %t", header, got)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func init() {
 		Transfer-Encoding Upgrade Upgrade-Insecure-Requests User-Agent Via
 		Sec-WebSocket-Extensions Sec-WebSocket-Key Sec-WebSocket-Protocol Sec-WebSocket-Version
 		Soapaction X-Requested-With X-Csrf-Token X-Xsrf-Token
-		X-Api-Key X-Api-Version X-Auth-Token X-Service-Token X-Subject-Token
+		X-Api-Key X-Api-Version X-Auth-Token X-Service-Token X-Subject-Token X-Vault-Token X-Consul-Token Private-Token
 		Baggage B3 Traceparent Tracestate X-B3-Flags X-B3-Parentspanid X-B3-Sampled X-B3-Spanid X-B3-Traceid X-Correlation-Id X-Request-Id X-Openstack-Request-Id
 		Grpc-Timeout Scope X-Scope`) {
 		travelling[http.CanonicalHeaderKey(name)] = true
