@@ -4,6 +4,7 @@ package kubernetes
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,9 +17,13 @@ import (
 // charts.
 var program, programs, older, helm string
 
+// modules is where the version of Kubernetes is fixed that the tests run.
+var modules = flag.String("kubernetes.modules", "../apps/kubernetes", "folder of the module that fixes the version of Kubernetes")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code := env.Run(m, &program, func(ctx context.Context) (err error) {
-		programs, err = cluster.Build(ctx, "../apps/kubernetes")
+		programs, err = cluster.Build(ctx, *modules)
 		return err
 	}, func(ctx context.Context) (err error) {
 		older, err = cluster.Build(ctx, "../apps/kubectl")
