@@ -274,8 +274,8 @@ func (w *play) objectOf(s *site, k *engine.Kind, row engine.OperationRow) engine
 	return ""
 }
 
-// keep lets an operator have all sites show what this one shows of a resource, where they differ because one was set back: what shows
-// all that was done, as far as anybody can tell.
+// keep lets an operator have all sites show what this one shows of a resource, where they differ because one was set back, or what lay in a container
+// went with that: what shows all that was done, as far as anybody can tell.
 func (w *play) keep(s *site, p *world.Process) {
 	list, _, err := s.Disk.Conflicts(w.Ctx, engine.ConflictFilter{Limit: 1000})
 	if err != nil {
@@ -287,6 +287,9 @@ func (w *play) keep(s *site, p *world.Process) {
 		}
 		if !c.Open() || !slices.Contains(c.Actions, engine.ActionKeep) || slices.Contains(c.Actions, engine.ActionRetry) || w.keeper(c) != s {
 			continue // what can be tried again is decided elsewhere
+		}
+		if !w.knobs.backups && !strings.Contains(c.Reason, neverShown) { // no other difference is one that a person has to settle
+			continue
 		}
 		if w.Now.Sub(w.keeps[c.ID]) < time.Minute { // what was kept takes its time
 			continue

@@ -30,11 +30,11 @@ func (w *play) operate(s *site) {
 	if !p.Dead() {
 		w.findOut(s, p)
 	}
-	if w.knobs.backups && !p.Dead() {
+	if (w.knobs.backups || w.knobs.contains) && !p.Dead() {
 		w.keep(s, p)
-		if w.restored > 0 && !w.knobs.machines {
-			w.deleteLost(s)
-		}
+	}
+	if w.knobs.backups && w.restored > 0 && !w.knobs.machines && !p.Dead() {
+		w.deleteLost(s)
 	}
 	if w.knobs.drops && !p.Dead() {
 		w.dropNames(s, p)
@@ -106,8 +106,8 @@ func (w *play) dropNames(s *site, p *world.Process) {
 // Parts of what a site says of a create that it cannot repeat, or of a delete of one of two creates, because of an undeclared action;
 // of what people drop, with the reason behind it; of what builds on a create that was dropped; and of large bytes that an object
 // which was made anew lacks, since nobody has them any more; of a create whose name has an object that is another resource's; of a
-// deletion that an application has accepted and not done; of one that found nothing, after which it shows something; and of content that
-// left with the last site that had it.
+// deletion that an application has accepted and not done; of one that found nothing, after which it shows something; of content that left with the
+// last site that had it; and of what went with its container before it was looked at.
 const (
 	cannotMake = "cannot be made anew"
 	dropped    = engine.GivenUp
@@ -117,6 +117,7 @@ const (
 	stillThere = "and the object is still there"
 	mayBeOther = "somebody has to say whether that is to go"
 	unheld     = "all sites that had it have left"
+	neverShown = "the application has never shown it"
 )
 
 // heldBack reports whether the reason of a refusal is an action that the catalog does not declare, which an operator has to decide

@@ -195,6 +195,7 @@ func TestHistoriesThatWereWrong(t *testing.T) {
 		"what stood before a create that may have been done counted as applied":                               {992038005, 0, 0, ""},
 		"a person was asked what is to remain of what is deleted by now":                                      {994042974, 0, 0, ""},
 		"what a checkpoint stands for was taken for lost, over and over":                                      {996016977, 0, 0, ""},
+		"what went with its container before it was looked at was nobody's question":                          {998505207, 0, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			r := Play(Options{Seed: h.seed, Backups: h.backups, Restores: h.restores, Skip: parseSteps(t, h.skip)})
