@@ -10,7 +10,7 @@ import (
 // Enveloped returns the body of a request of a client as the application shows what is in it: operations have representations, and some applications
 // answer with an envelope around what they are sent. What an agent sends its application loses the envelope again.
 func (m *Match) Enveloped(header http.Header, body []byte) []byte {
-	if m.Kind.Envelope == "" || !isJSON(header) || m.Type != engine.TypeCreate && m.Type != engine.TypeReplace && m.Type != engine.TypeMerge {
+	if !isJSON(header) || m.Type != engine.TypeCreate && m.Type != engine.TypeReplace && m.Type != engine.TypeMerge {
 		return body
 	}
 	return Envelop(m.Kind, body)
@@ -18,8 +18,11 @@ func (m *Match) Enveloped(header http.Header, body []byte) []byte {
 
 // Envelop puts what clients of a kind send where representations have it. What is no JSON stays as it is, and is no representation either.
 func Envelop(k *engine.Kind, body []byte) []byte {
+	if k.Envelope == "" {
+		return body
+	}
 	content, err := tree.ParseJSON(body)
-	if err != nil || k.Envelope == "" {
+	if err != nil {
 		return body
 	}
 	return tree.Compact(tree.SetAt(map[string]any{}, k.Envelope, content))
@@ -27,8 +30,11 @@ func Envelop(k *engine.Kind, body []byte) []byte {
 
 // Bare is what is in the envelope of a representation: what the application is sent.
 func Bare(k *engine.Kind, body []byte) []byte {
+	if k.Envelope == "" {
+		return body
+	}
 	document, err := tree.ParseJSON(body)
-	if err != nil || k.Envelope == "" {
+	if err != nil {
 		return body
 	}
 	content, ok := tree.ValueAt(document, k.Envelope)
