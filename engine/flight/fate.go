@@ -33,9 +33,9 @@ const FewTries = 8
 // LaterTries is how often a create is sent whose identifier the application says is taken, and shows nothing of: for half a minute or so.
 const LaterTries = 8
 
-// ContainerTries is how often something is sent that the application answers with 404, as it does where it has no such container and no site has
-// told of one, and as a router does that has lost its way: for some two minutes.
-const ContainerTries = 15
+// PatientTries is how often something is sent that the application refuses for what may pass, for some two minutes: a create answered with 404, as
+// where no site has told of its container yet or a router has lost its way; a deletion, as where what depends on the object is still going.
+const PatientTries = 15
 
 // Failed reports whether an answer says that the application itself has failed over a request, and is through with it.
 func Failed(reply engine.Reply, err error) bool {

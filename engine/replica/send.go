@@ -205,7 +205,7 @@ func (t *send) answer(r *work, in *Answered) bool {
 		if t.match = plan.Tag(in.Reply); in.Err == nil && in.Reply.Status == http.StatusOK && t.match != "" {
 			return t.dispatch(r)
 		}
-		return t.refused(r, false)
+		return t.refused(r)
 	case sendHolds:
 		return t.holds(r, in)
 	case sendMeets:
@@ -351,20 +351,23 @@ func (t *send) judge(r *work, in *Answered, became plan.Verdict, alone bool) boo
 		t.phase = sendGone
 		return r.call(r.readCall(t.local))
 	}
-	return t.refused(r, alone)
+	return t.refused(r)
 }
 
 // refused goes on where the application does not want the operation.
-func (t *send) refused(r *work, alone bool) bool {
-	o, k := t.o, r.Kind
+func (t *send) refused(r *work) bool {
+	o := t.o
 	if o.Type == engine.TypeCreate && (t.reply.Gone() || t.reply.Closed) && t.awaitsContainer(r) {
 		r.Halt(&engine.Wait{Kind: engine.WaitReference, Since: r.env.Now().UnixMicro(), Operation: o.ID, Reason: plan.Lacks(t.reply)})
 		return t.again(r, t.reply, nil)
 	}
-	if t.maybe && !k.HonoursKey { // one that honours its key would have given its first answer again
+	if o.Type == engine.TypeDelete && r.Attempts(o.ID) < flight.PatientTries { // what depends on the object may be going as well
+		return t.again(r, t.reply, nil)
+	}
+	if t.maybe && !r.Kind.HonoursKey { // one that honours its key would have given its first answer again
 		if !o.Edit.Empty() && t.local != "" || o.Type == engine.TypeDelete {
 			t.phase = sendAgain
-			return r.call(r.readCall(cmp.Or(t.local, r.env.Here(k, string(r.About.Key)))))
+			return r.call(r.readCall(cmp.Or(t.local, r.env.Here(r.Kind, string(r.About.Key)))))
 		}
 		r.fail(o, engine.Outcome{State: engine.StateUncertain, Status: t.reply.Status, Blocks: true,
 			Error: "an earlier try may have run, and another was refused: " + plan.Tell(t.reply, nil)})
@@ -377,14 +380,13 @@ func (t *send) refused(r *work, alone bool) bool {
 
 // refusedAgain decides about what was refused though an earlier try of it may have been done: what the application shows tells.
 func (t *send) refusedAgain(r *work, in *Answered) bool {
-	o := t.o
 	switch {
 	case in.Err != nil || in.Reply.Status >= 500:
-		r.tryAgain(o, in.Reply, in.Err)
-	case o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && o.Type != engine.TypeDelete && plan.Shows(r.Kind, in.Presented.Body, o.Edit):
+		r.tryAgain(t.o, in.Reply, in.Err)
+	case t.o.Type == engine.TypeDelete && in.Reply.Gone(), in.Reply.Status == 200 && t.o.Type != engine.TypeDelete && plan.Shows(r.Kind, in.Presented.Body, t.o.Edit):
 		t.succeed(r, t.reply, t.local)
 	default:
-		r.fail(o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Error: plan.Tell(t.reply, nil), Blocks: o.Type == engine.TypeCreate})
+		r.fail(t.o, engine.Outcome{State: engine.StateRejected, Status: t.reply.Status, Error: plan.Tell(t.reply, nil), Blocks: t.o.Type == engine.TypeCreate})
 	}
 	return t.over(r)
 }
@@ -442,8 +444,7 @@ func (t *send) awaitsContainer(r *work) bool {
 			return here
 		}
 	}
-	a := r.Mine.Tries[t.o.ID]
-	return a == nil || a.Count < flight.ContainerTries
+	return r.Attempts(t.o.ID) < flight.PatientTries
 }
 
 // gone finds out whether an answer of 404 to a change means that the object is gone, and has it made anew then.
@@ -455,13 +456,13 @@ func (t *send) gone(r *work, in *Answered) bool {
 		r.look.Shown(r.View)
 		return t.again(r, t.reply, nil)
 	case !in.Reply.Gone():
-		return t.refused(r, false)
+		return t.refused(r)
 	}
 	if r.vanished(r.Mine.Local) {
 		r.land() // it certainly has not run
 		return t.over(r)
 	}
-	return t.refused(r, false)
+	return t.refused(r)
 }
 
 // succeed records that the operation was applied here, and with StepMake all that the new object shows.

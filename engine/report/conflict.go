@@ -295,7 +295,7 @@ func Explain(o *engine.Operation, out engine.Outcome) string {
 	case out.Status == 0:
 		return fmt.Sprintf("%s cannot be made: %s", what, why)
 	case Contested(out.Status) && !out.Blocks:
-		return fmt.Sprintf("the application found twice that %s does not fit what is there: %s", what, why)
+		return fmt.Sprintf("the application keeps finding that %s does not fit what is there: %s", what, why)
 	}
 	return fmt.Sprintf("the application refused %s: %s", what, why)
 }

@@ -223,6 +223,14 @@ func (a *Account) Tried(id engine.OperationID, status int, problem string) {
 	a.Touched[id] = true
 }
 
+// Attempts is how often an operation was sent to the application here.
+func (a *Account) Attempts(id engine.OperationID) int {
+	if t := a.Mine.Tries[id]; t != nil {
+		return t.Count
+	}
+	return 0
+}
+
 // LastTry is the newest attempt of an operation here; ok is false when there was none.
 func (a *Account) LastTry(id engine.OperationID) (t Try, ok bool) {
 	tries := a.Mine.Tries[id]

@@ -25,7 +25,7 @@ func ofEachKind() []engine.Conflict {
 		{Kind: engine.ConflictNotAccepted, Type: engine.TypeCreate, Blocks: true, Reason: "paris may not create images here: its rules accept them from rennes alone", Actions: []engine.Action{accept, drop}},
 		{Kind: engine.ConflictDenied, Type: engine.TypeMerge, Blocks: true, Status: 403, Reason: "the application does not let the agent do this: it answered \"the agent's account may not change images\" (403 Forbidden)", Actions: []engine.Action{retry, drop}},
 		{Kind: engine.ConflictUnseen, Type: engine.TypeDelete, Blocks: true, Reason: "2 servers are in it that whoever deleted it had not seen", Actions: []engine.Action{retry, drop}},
-		{Kind: engine.ConflictContested, Type: engine.TypeMerge, Status: 412, Reason: "the application found twice that this change does not fit what is there: it answered 412 Precondition Failed", Actions: []engine.Action{retry, done, drop, keep, dismiss}},
+		{Kind: engine.ConflictContested, Type: engine.TypeMerge, Status: 412, Reason: "the application keeps finding that this change does not fit what is there: it answered 412 Precondition Failed", Actions: []engine.Action{retry, done, drop, keep, dismiss}},
 		{Kind: engine.ConflictUncertain, Type: engine.TypeAction, Blocks: true, Reason: "nobody knows whether the action reboot ran: it closed the connection without an answer", Actions: []engine.Action{retry, done, drop}},
 		{Kind: engine.ConflictUndeclared, Type: engine.TypeCreate, Blocks: true, Reason: "its object is gone, and what the action reboot did to it is not declared", Actions: []engine.Action{adopt, retry, drop}},
 		{Kind: engine.ConflictDrift, Reason: "nantes shows another size than the others, and no operation did that", Actions: []engine.Action{keep, dismiss}},
