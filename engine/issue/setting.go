@@ -1,7 +1,6 @@
 package issue
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 
@@ -49,7 +48,8 @@ func Keeping(k *engine.Kind, root any, before merge.Fold, id engine.OperationID)
 		Header: map[string]string{"Content-Type": "application/json"}, Edit: edit, Keep: true}
 	switch {
 	case k.MergePatch:
-		o.Type, o.Method, o.Header["Content-Type"] = engine.TypeMerge, cmp.Or(k.MergeMethod, http.MethodPatch), cmp.Or(k.MergeType, merge.DefaultMergeType)
+		o.Type = engine.TypeMerge
+		o.Method, o.Header["Content-Type"] = tree.MergeForm(k)
 		o.Body, err = tree.MergePatch(k, edit, body)
 	case k.JSONPatch != "":
 		o.Type, o.Method, o.Header["Content-Type"] = engine.TypePatch, http.MethodPatch, k.JSONPatch

@@ -34,9 +34,6 @@ func ByPosition(k *engine.Kind, o *engine.Operation) bool {
 	return err == nil && tree.Positional(k, patch)
 }
 
-// DefaultMergeType is the registered media type of JSON merge patches (RFC 7396).
-const DefaultMergeType = "application/merge-patch+json"
-
 // MergeType is the media type that clients of this resource send merge patches with, because not every application takes the
 // registered one.
 func (h *History) MergeType() string {
@@ -44,12 +41,9 @@ func (h *History) MergeType() string {
 		return h.base.MergeType
 	}
 	i := slices.IndexFunc(h.ordered, func(o *engine.Operation) bool { return mergeType(o) != "" })
-	switch {
-	case i >= 0:
-	case h.kind.MergeType != "":
-		return h.kind.MergeType
-	default:
-		return DefaultMergeType
+	if i < 0 {
+		_, media := tree.MergeForm(h.kind)
+		return media
 	}
 	return mergeType(h.ordered[i])
 }

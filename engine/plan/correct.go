@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -191,7 +190,8 @@ func Correction(k *engine.Kind, mergeType string, e *engine.Edit, shown engine.R
 	var err error
 	switch {
 	case k.MergePatch:
-		call.Method, call.Header["Content-Type"] = cmp.Or(k.MergeMethod, http.MethodPatch), mergeType
+		call.Method, _ = tree.MergeForm(k)
+		call.Header["Content-Type"] = mergeType
 		call.Body, err = tree.MergePatch(k, tree.And(asShown(k.PatchHas, shown.Body), e), shown.Body)
 	case k.JSONPatch != "":
 		call.Method, call.Header["Content-Type"] = http.MethodPatch, k.JSONPatch

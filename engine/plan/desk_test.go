@@ -237,7 +237,7 @@ func (d *desk) correct(t failer, step Step) {
 	if left.Empty() {
 		return
 	}
-	call, err := Correction(d.kind, merge.DefaultMergeType, left, shown, "1")
+	call, err := Correction(d.kind, tree.DefaultMergeType, left, shown, "1")
 	if err != nil {
 		t.Fatal(err)
 	}

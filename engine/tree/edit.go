@@ -2,8 +2,10 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/skerry/skerry/engine"
@@ -155,6 +157,14 @@ func applied(k *engine.Kind, e *engine.Edit, representation []byte) (any, error)
 	}
 	Arrange(tree, e.Order)
 	return tree, nil
+}
+
+// DefaultMergeType is the registered media type of JSON merge patches (RFC 7396).
+const DefaultMergeType = "application/merge-patch+json"
+
+// MergeForm is how the merge patches of a kind are sent, as far as its catalog says: PATCH and the registered media type if that says nothing.
+func MergeForm(k *engine.Kind) (method, mediaType string) {
+	return cmp.Or(k.MergeMethod, http.MethodPatch), cmp.Or(k.MergeType, DefaultMergeType)
 }
 
 // MergePatch returns what makes representation show e as a JSON merge patch (RFC 7396). A keyed array is in it as a whole,

@@ -381,7 +381,7 @@ func changesOf(k *engine.Kind, array engine.Pointer) (all []operation) {
 	switch {
 	case slices.ContainsFunc(array.Tokens(), tree.IsWhole): // in an element of another array, of which a patch can say less
 	case k.MergePatch:
-		form = cmp.Or(k.MergeMethod, http.MethodPatch)
+		form, _ = tree.MergeForm(k)
 	case k.JSONPatch != "":
 		form = "JSON Patch"
 	}
@@ -473,10 +473,11 @@ func changed(k *engine.Kind, form string, at engine.Pointer, v any, o *object, n
 	if tag := now.header.Get("ETag"); tag != "" {
 		q.header["If-Match"] = tag
 	}
+	merges, media := tree.MergeForm(k)
 	switch form {
-	case cmp.Or(k.MergeMethod, http.MethodPatch):
+	case merges:
 		q.method = form
-		q.header["Content-Type"], q.body = cmp.Or(k.MergeType, "application/merge-patch+json"), set([]byte("{}"), at, v)
+		q.header["Content-Type"], q.body = media, set([]byte("{}"), at, v)
 		for _, p := range k.PatchHas {
 			q.body = set(q.body, p, valueAt(now.body, p))
 		}

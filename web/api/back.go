@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,6 +86,6 @@ func before(k *engine.Kind, row engine.OperationRow, body any) (IssueRequest, er
 	if err != nil {
 		return IssueRequest{}, fmt.Errorf("encode %s: %w", row.Resource, err)
 	}
-	return IssueRequest{Service: string(row.Service), Method: cmp.Or(k.MergeMethod, http.MethodPatch), Path: itemPath(k, row.Resource), Headers: map[string]string{"Content-Type": cmp.Or(k.MergeType, "application/merge-patch+json")},
-		Body: text}, nil
+	method, media := tree.MergeForm(k)
+	return IssueRequest{Service: string(row.Service), Method: method, Path: itemPath(k, row.Resource), Headers: map[string]string{"Content-Type": media}, Body: text}, nil
 }

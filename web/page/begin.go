@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skerry/skerry/engine"
+	"github.com/skerry/skerry/engine/tree"
 	"github.com/skerry/skerry/web/api"
 	"github.com/skerry/skerry/web/auth"
 )
@@ -62,7 +62,8 @@ func beginningsOf(k *engine.Kind) []beginning {
 		list[0].Method, list[0].Path = http.MethodPut, k.Item
 	}
 	if k.MergePatch {
-		list = append(list, beginning{Label: "change", Method: cmp.Or(k.MergeMethod, http.MethodPatch), Path: k.Item, ContentType: cmp.Or(k.MergeType, "application/merge-patch+json"), Body: "{}"})
+		method, media := tree.MergeForm(k)
+		list = append(list, beginning{Label: "change", Method: method, Path: k.Item, ContentType: media, Body: "{}"})
 	} else if k.JSONPatch != "" {
 		list = append(list, beginning{Label: "change", Method: http.MethodPatch, Path: k.Item, ContentType: k.JSONPatch, Body: "[]"})
 	} else {
