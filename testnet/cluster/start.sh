@@ -27,7 +27,7 @@ if [ -n "$controllers" ]; then
 		"$controllers" --kubeconfig=controllers.yaml --leader-elect=false --secure-port=0 --root-ca-file=server.pem \
 		--service-account-private-key-file=server.key --controllers=deployment-controller,replicaset-controller,statefulset-controller \
 		--controllers=job-controller,ttl-after-finished-controller,persistentvolumeclaim-protection-controller \
-		--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,root-ca-certificate-publisher-controller
+		--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-controller
 	others=$!
 fi
 trap 'for p in $others $serving $started; do kill $p || true; wait $p || true; done; exit 0' TERM

@@ -155,7 +155,12 @@ func TestWhatClustersAssign(t *testing.T) {
 	converged(t, e, all)
 	tokens := map[any]bool{}
 	for _, s := range all {
-		has(e, s, "a token", nil, "secret", "token")
+		has(e, s, "a token", func(o map[string]any) error {
+			if at(o, "data", "token") == nil {
+				return errors.New("nobody has filled it in")
+			}
+			return nil
+		}, "secret", "token")
 		tokens[at(s.object("secret", "token"), "data", "token")] = true
 	}
 	if len(tokens) != 2 {
