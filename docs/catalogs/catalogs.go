@@ -22,3 +22,8 @@ var Keystone []byte
 //
 //go:embed cinder.yaml
 var Cinder []byte
+
+// Neutron describes OpenStack's networks.
+//
+//go:embed neutron.yaml
+var Neutron []byte

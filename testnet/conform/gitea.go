@@ -54,18 +54,10 @@ var gitea = Application{
 		if err != nil {
 			return nil, nil, err
 		}
-		var failed error
-		at, stop, err := launch(ctx, dir, "/api/healthz", func(address string) []string {
-			var command []string
-			if command, failed = furnishGitea(ctx, program, module, dir, address); failed != nil {
-				return []string{"false"}
-			}
-			return command
+		at, stop, err := launch(ctx, dir, "/api/healthz", func(address string) ([]string, error) {
+			return furnishGitea(ctx, program, module, dir, address)
 		})
-		switch {
-		case failed != nil:
-			return nil, stop, failed
-		case err == nil:
+		if err == nil {
 			client := &agents.Client{Base: at, HTTP: &http.Client{Transport: authorized{http.DefaultClient, giteaAsks}}}
 			err = client.Call(ctx, http.MethodPost, "/api/v1/user/repos", map[string]any{"name": "demo", "auto_init": true, "default_branch": "main"}, nil)
 			if err == nil {

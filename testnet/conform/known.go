@@ -37,7 +37,7 @@ type Application struct {
 }
 
 // Applications are those that can be started here, in the order of their pages.
-var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &couchDB, &gitea, &vault, &glance, &keystone, &cinder, &Kubernetes})
+var Applications = slices.Concat([]*Application{&Lab}, withHabits(), []*Application{&pocketBase, &jsonServer, &couchDB, &gitea, &vault, &glance, &keystone, &cinder, &neutron, &Kubernetes})
 
 // withHabits are small applications, each with habits of real ones.
 func withHabits() (all []*Application) {

@@ -46,7 +46,8 @@ func (r *run) body(k *engine.Kind, name string) Body {
 		given.Text = bytes.ReplaceAll(given.Text, []byte("{name}"), []byte(name))
 		return given
 	}
-	text := trial.Body(k, given.Text, name, func(kind string) string {
+	number := name[strings.LastIndexByte(name, '-')+1:]
+	text := trial.Body(k, bytes.ReplaceAll(given.Text, []byte("{number}"), []byte(number)), name, func(kind string) string {
 		if to := r.first[kind]; to != nil {
 			_, own := to.kind.Split(to.id)
 			return own

@@ -50,8 +50,8 @@ var pocketBase = Application{
 		if err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/api/health", func(address string) []string {
-			return []string{program, "serve", "--http", address, "--dir", filepath.Join(dir, "data")}
+		at, stop, err := launch(ctx, dir, "/api/health", func(address string) ([]string, error) {
+			return []string{program, "serve", "--http", address, "--dir", filepath.Join(dir, "data")}, nil
 		})
 		if err == nil {
 			err = AddNotes(ctx, program, filepath.Join(dir, "data"), &agents.Client{Base: at, HTTP: http.DefaultClient})
@@ -76,9 +76,9 @@ var jsonServer = Application{
 		if err := os.WriteFile(data, []byte(`{"posts":[],"comments":[]}`), 0o600); err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/posts", func(address string) []string {
+		at, stop, err := launch(ctx, dir, "/posts", func(address string) ([]string, error) {
 			host, port, _ := strings.Cut(address, ":")
-			return []string{program, "--quiet", "--host", host, "--port", port, data}
+			return []string{program, "--quiet", "--host", host, "--port", port, data}, nil
 		})
 		return map[string]string{"posts": at}, stop, err
 	},
@@ -97,9 +97,9 @@ var couchDB = Application{
 		if err := os.WriteFile(config, fmt.Appendf(nil, `{"log":{"file":%q}}`, filepath.Join(dir, "log.txt")), 0o600); err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/", func(address string) []string {
+		at, stop, err := launch(ctx, dir, "/", func(address string) ([]string, error) {
 			host, port, _ := strings.Cut(address, ":")
-			return []string{program, "--in-memory", "--host", host, "--port", port, "--config", config}
+			return []string{program, "--in-memory", "--host", host, "--port", port, "--config", config}, nil
 		})
 		if err == nil {
 			err = (&agents.Client{Base: at, HTTP: http.DefaultClient}).Call(ctx, http.MethodPut, "/notes", nil, nil)
@@ -117,12 +117,12 @@ var glance = Application{
 		if err := openstack.NewGlanceDatabase(ctx, database); err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/v2/images", func(address string) []string {
+		at, stop, err := launch(ctx, dir, "/v2/images", func(address string) ([]string, error) {
 			g := openstack.Glance{Dir: filepath.Join(dir, "glance"), Address: address}
 			if err := g.Furnish(database); err != nil {
-				return []string{"false"} // it ends, and says why below
+				return nil, err
 			}
-			return g.Command()
+			return g.Command(), nil
 		})
 		return map[string]string{openstack.Image: at}, stop, err
 	},
@@ -154,7 +154,7 @@ var keystone = Application{
 		if err := errors.Join(k.Prepare(ctx), k.Furnish(own)); err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/v3", func(address string) []string { return k.Command(own, address) })
+		at, stop, err := launch(ctx, dir, "/v3", func(address string) ([]string, error) { return k.Command(own, address), nil })
 		return map[string]string{openstack.Identity: at}, stop, err
 	},
 }
@@ -171,24 +171,60 @@ var cinder = Application{
 	},
 	Header: http.Header{"X-Auth-Token": {openstack.CinderToken}},
 	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
-		at, stop, err := launch(ctx, dir, "/healthcheck", func(address string) []string {
+		at, stop, err := launch(ctx, dir, "/healthcheck", func(address string) ([]string, error) {
 			c := openstack.Cinder{Dir: filepath.Join(dir, "cinder"), Address: address}
 			if err := c.Furnish(ctx); err != nil {
-				return []string{"false"} // it ends, and says why below
+				return nil, err
 			}
-			return c.Command()
+			return c.Command(), nil
 		})
 		return map[string]string{openstack.Volume: at}, stop, err
 	},
 }
 
+var neutron = Application{
+	Name: "neutron", Title: "Neutron, OpenStack's networks", Catalog: catalogs.Neutron,
+	About: "Neutron's own server as Debian packages it, unmodified, with the catalog of [catalogs/neutron.yaml](../catalogs/neutron.yaml), without agents: nothing carries its networks. It assigns all identifiers, picks segments and addresses, and changes with a `PUT` that has what is to change and nothing else.",
+	Bodies: map[string]Body{
+		"network/network":                 {Text: []byte(`{"network":{"name":"x","description":"first"}}`), Fields: []engine.Pointer{"/network/name", "/network/description"}},
+		"network/network/tags":            {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/subnet":                  {Text: []byte(`{"subnet":{"name":"x","description":"first","ip_version":6,"cidr":"2001:db8:{number}::/64","dns_nameservers":["2001:db8::9","2001:db8::7","2001:db8::8"]}}`), Fields: []engine.Pointer{"/subnet/name", "/subnet/description"}},
+		"network/subnetpool":              {Text: []byte(`{"subnetpool":{"name":"x","description":"first","prefixes":["10.1.0.0/16"]}}`), Fields: []engine.Pointer{"/subnetpool/name", "/subnetpool/description"}},
+		"network/port/tags":               {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/port":                    {Text: []byte(`{"port":{"name":"x","description":"first","security_groups":[]}}`), Fields: []engine.Pointer{"/port/name", "/port/description"}},
+		"network/group":                   {Text: []byte(`{"security_group":{"name":"x","description":"first"}}`), Fields: []engine.Pointer{"/security_group/name", "/security_group/description"}},
+		"network/rule":                    {Text: []byte(`{"security_group_rule":{"description":"first","direction":"ingress","ethertype":"IPv6","remote_ip_prefix":"2001:db8:{number}::/64"}}`)},
+		"network/subnet/tags":             {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/subnetpool/tags":         {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/group/tags":              {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/router/tags":             {Text: []byte(`{"tags":["x","y","z"]}`)},
+		"network/router/add-interface":    {Text: []byte(`{}`)},
+		"network/router/remove-interface": {Text: []byte(`{}`)},
+		"network/router":                  {Text: []byte(`{"router":{"name":"x","description":"first"}}`), Fields: []engine.Pointer{"/router/name", "/router/description"}},
+	},
+	Patience: 3 * time.Minute, // it does one thing after the other
+	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
+		at, stop, err := launch(ctx, dir, "/", func(address string) ([]string, error) {
+			n := openstack.Neutron{Dir: filepath.Join(dir, "neutron"), Address: address}
+			if err := n.Furnish(ctx); err != nil {
+				return nil, err
+			}
+			return n.Command(), nil
+		})
+		return map[string]string{openstack.Network: at}, stop, err
+	},
+}
+
 // launch starts a program at an address of its own, and waits until a path is answered.
-func launch(ctx context.Context, dir, health string, command func(address string) []string) (at string, stop func() error, err error) {
+func launch(ctx context.Context, dir, health string, command func(address string) ([]string, error)) (at string, stop func() error, err error) {
 	ports, err := process.Ports(1)
 	if err != nil {
 		return "", nil, err
 	}
-	argv := command(address(ports[0]))
+	argv, err := command(address(ports[0]))
+	if err != nil {
+		return "", nil, err
+	}
 	p, err := process.Start(filepath.Base(argv[0]), filepath.Join(dir, "log"), argv...)
 	if err != nil {
 		return "", nil, err

@@ -29,8 +29,8 @@ var vault = Application{
 		if err != nil {
 			return nil, nil, err
 		}
-		at, stop, err := launch(ctx, dir, "/v1/sys/health", func(address string) []string {
-			return []string{program, address, filepath.Join(dir, "data"), vaultToken}
+		at, stop, err := launch(ctx, dir, "/v1/sys/health", func(address string) ([]string, error) {
+			return []string{program, address, filepath.Join(dir, "data"), vaultToken}, nil
 		})
 		client := &agents.Client{Base: at, HTTP: &http.Client{Transport: authorized{http.DefaultClient, "Bearer " + vaultToken}}}
 		for path, version := range map[string]string{"kv": "1", "secret": "2"} {

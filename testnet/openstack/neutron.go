@@ -1,0 +1,93 @@
+package openstack
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Network is Neutron's name in the catalog.
+const Network = "network"
+
+//go:embed neutron.py
+var neutronTables []byte
+
+// Neutron is one instance of the network service's own server, without Keystone, agents and a broker: nothing carries its networks.
+type Neutron struct {
+	Dir     string // of its configuration and database
+	Address string // host and port that it listens on
+}
+
+// Furnish writes the instance's configuration and makes its database, which takes seconds.
+func (n Neutron) Furnish(ctx context.Context) error {
+	if _, err := exec.LookPath("neutron-server"); err != nil {
+		return fmt.Errorf("%w: install the Debian package neutron-server (it need not be started)", err)
+	}
+	tables := filepath.Join(n.Dir, "tables.py")
+	err := os.MkdirAll(n.Dir, 0o700)
+	err = errors.Join(err, os.WriteFile(n.file(), []byte(n.configuration()), 0o600), os.WriteFile(tables, neutronTables, 0o600))
+	if err != nil {
+		return fmt.Errorf("furnish Neutron: %w", err)
+	}
+	// Debian's Python has what Debian packages.
+	if out, err := exec.CommandContext(ctx, "/usr/bin/python3", "-I", tables, n.database()).CombinedOutput(); err != nil {
+		return fmt.Errorf("make a database for Neutron: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Command returns what runs the instance until SIGTERM.
+func (n Neutron) Command() []string { return []string{"neutron-server", "--config-file", n.file()} }
+
+func (n Neutron) file() string     { return filepath.Join(n.Dir, "neutron.conf") }
+func (n Neutron) database() string { return "sqlite:///" + filepath.Join(n.Dir, "neutron.db") }
+
+func (n Neutron) configuration() string {
+	host, port, _ := net.SplitHostPort(n.Address) // as its caller has it; Neutron says what is wrong
+	return fmt.Sprintf(`[DEFAULT]
+use_stderr = true
+auth_strategy = noauth
+host = here
+state_path = %[1]s
+transport_url = fake://
+api_paste_config = /etc/neutron/api-paste.ini
+bind_host = %[2]s
+bind_port = %[3]s
+# Its threads share one of the system, and none may wait there for a lock of SQLite that another one holds.
+wsgi_default_pool_size = 1
+wsgi_keep_alive = false
+api_workers = 0
+rpc_workers = 0
+rpc_state_report_workers = 0
+core_plugin = ml2
+service_plugins = router
+notify_nova_on_port_status_changes = false
+notify_nova_on_port_data_changes = false
+[database]
+connection = %[4]s
+[oslo_concurrency]
+lock_path = %[1]s
+[quotas]
+default_quota = -1
+quota_network = -1
+quota_subnet = -1
+quota_port = -1
+quota_router = -1
+quota_security_group = -1
+quota_security_group_rule = -1
+[ml2]
+type_drivers = local,flat,vlan,vxlan
+tenant_network_types = vxlan
+mechanism_drivers =
+extension_drivers = port_security
+[ml2_type_flat]
+flat_networks = *
+[ml2_type_vxlan]
+vni_ranges = 1:100000
+`, n.Dir, host, port, n.database())
+}
