@@ -122,11 +122,11 @@ func (v *View) Lacks(s engine.SiteID) bool {
 	if e == nil {
 		return st.Epoch > v.Current().Number
 	}
-	return v.lacks(st, e, v.Epochs[0])
+	return lacks(v, st, e, v.Epochs[0])
 }
 
 // lacks reports whether a site has written something that is not here, in an epoch or in the one before.
-func (v *View) lacks(st *engine.Status, e, before *Epoch) bool {
+func lacks(v *View, st *engine.Status, e, before *Epoch) bool {
 	for l, wrote := range st.Lines {
 		if !v.Ends(l) && (e.Tip(l).Number < wrote.Changes || e != before && before.Tip(l).Number < wrote.Final) {
 			return true

@@ -73,11 +73,11 @@ func Told(v *View) bool {
 			continue
 		}
 		alone = false
-		lacks := v.Lacks(s)
+		lacking := v.Lacks(s)
 		if st.Epoch == v.Current().Number+1 { // maybe nobody has written in it yet, and this site begins it once it has joined
-			lacks = v.lacks(st, &Epoch{}, v.Current())
+			lacking = lacks(v, st, &Epoch{}, v.Current())
 		}
-		if st.Number > 0 && !lacks && HasAll(v, st.Settled) {
+		if st.Number > 0 && !lacking && HasAll(v, st.Settled) {
 			return true
 		}
 	}
