@@ -119,10 +119,7 @@ var glance = Application{
 		}
 		at, stop, err := launch(ctx, dir, "/v2/images", func(address string) ([]string, error) {
 			g := openstack.Glance{Dir: filepath.Join(dir, "glance"), Address: address}
-			if err := g.Furnish(database); err != nil {
-				return nil, err
-			}
-			return g.Command(), nil
+			return g.Command(), g.Furnish(database)
 		})
 		return map[string]string{openstack.Image: at}, stop, err
 	},
@@ -173,10 +170,7 @@ var cinder = Application{
 	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
 		at, stop, err := launch(ctx, dir, "/healthcheck", func(address string) ([]string, error) {
 			c := openstack.Cinder{Dir: filepath.Join(dir, "cinder"), Address: address}
-			if err := c.Furnish(ctx); err != nil {
-				return nil, err
-			}
-			return c.Command(), nil
+			return c.Command(), c.Furnish(ctx)
 		})
 		return map[string]string{openstack.Volume: at}, stop, err
 	},
@@ -206,10 +200,7 @@ var neutron = Application{
 	Start: func(ctx context.Context, dir string) (map[string]string, func() error, error) {
 		at, stop, err := launch(ctx, dir, "/", func(address string) ([]string, error) {
 			n := openstack.Neutron{Dir: filepath.Join(dir, "neutron"), Address: address}
-			if err := n.Furnish(ctx); err != nil {
-				return nil, err
-			}
-			return n.Command(), nil
+			return n.Command(), n.Furnish(ctx)
 		})
 		return map[string]string{openstack.Network: at}, stop, err
 	},

@@ -29,16 +29,22 @@ type Cinder struct {
 
 // Furnish writes the instance's configuration and makes its database, which takes seconds.
 func (c Cinder) Furnish(ctx context.Context) error {
-	if _, err := exec.LookPath("cinder-manage"); err != nil {
-		return fmt.Errorf("%w: install the Debian package cinder-api (it need not be started)", err)
+	return furnish(ctx, "cinder-manage", "cinder-api", map[string][]byte{c.file(): []byte(c.configuration()), c.program(): cinderProgram},
+		"cinder-manage", "--config-file", c.file(), "db", "sync")
+}
+
+// furnish writes the files of an instance and makes its database with a command. Program is one that the Debian package has.
+func furnish(ctx context.Context, program, debian string, files map[string][]byte, database ...string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%w: install the Debian package %s (it need not be started)", err, debian)
 	}
-	err := os.MkdirAll(c.Dir, 0o700)
-	err = errors.Join(err, os.WriteFile(c.file(), []byte(c.configuration()), 0o600), os.WriteFile(c.program(), cinderProgram, 0o600))
-	if err != nil {
-		return fmt.Errorf("furnish Cinder: %w", err)
+	for path, text := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+			return fmt.Errorf("furnish an instance of %s: %w", debian, err)
+		}
 	}
-	if out, err := exec.CommandContext(ctx, "cinder-manage", "--config-file", c.file(), "db", "sync").CombinedOutput(); err != nil {
-		return fmt.Errorf("make a database for Cinder: %w\n%s", err, out)
+	if out, err := exec.CommandContext(ctx, database[0], database[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("make a database for %s: %w\n%s", debian, err, out)
 	}
 	return nil
 }

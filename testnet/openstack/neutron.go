@@ -3,11 +3,8 @@ package openstack
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -25,20 +22,10 @@ type Neutron struct {
 
 // Furnish writes the instance's configuration and makes its database, which takes seconds.
 func (n Neutron) Furnish(ctx context.Context) error {
-	if _, err := exec.LookPath("neutron-server"); err != nil {
-		return fmt.Errorf("%w: install the Debian package neutron-server (it need not be started)", err)
-	}
 	tables := filepath.Join(n.Dir, "tables.py")
-	err := os.MkdirAll(n.Dir, 0o700)
-	err = errors.Join(err, os.WriteFile(n.file(), []byte(n.configuration()), 0o600), os.WriteFile(tables, neutronTables, 0o600))
-	if err != nil {
-		return fmt.Errorf("furnish Neutron: %w", err)
-	}
 	// Debian's Python has what Debian packages.
-	if out, err := exec.CommandContext(ctx, "/usr/bin/python3", "-I", tables, n.database()).CombinedOutput(); err != nil {
-		return fmt.Errorf("make a database for Neutron: %w\n%s", err, out)
-	}
-	return nil
+	return furnish(ctx, "neutron-server", "neutron-server", map[string][]byte{n.file(): []byte(n.configuration()), tables: neutronTables},
+		"/usr/bin/python3", "-I", tables, n.database())
 }
 
 // Command returns what runs the instance until SIGTERM.
