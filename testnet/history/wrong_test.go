@@ -223,6 +223,7 @@ func TestHistoriesThatDividedWrong(t *testing.T) {
 		"a request was taken for settled, since a lost run had divided its resource meanwhile":            {975000856, 1},
 		"a person who was asked about a create was asked no more once its resource joined anew":           {975004870, 1},
 		"what a lost run had made of a resource that is deleted by now was asked about nowhere":           {193121, 1},
+		"a share was taken to be of parts to which an earlier change had not yet been applied":            {1313002074, 0},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			for _, p := range Play(Options{Seed: h.seed, Backups: h.backups, Divides: true}).Problems {
