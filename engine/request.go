@@ -59,10 +59,9 @@ type Request struct {
 	Asker *Asker `json:",omitempty"`
 	// After are what the request is to come after, wherever it runs.
 	After []After `json:",omitempty"`
-	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions).
-	Forced bool
-	// ForcedReliance says that what others rely on is deleted all the same (ForceReliedOn).
-	ForcedReliance bool
+	// Forced says that sites which the scope adds may lack what undeclared actions have done (ForceActions), ForcedReliance that what others rely
+	// on is deleted all the same (ForceReliedOn).
+	Forced, ForcedReliance bool
 	// Key is the caller's Idempotency-Key, empty without one. Caller tells callers apart, for it and for what is kept.
 	Key, Caller string
 	// Anonymous says that the caller has shown nothing of who they are.
@@ -71,9 +70,10 @@ type Request struct {
 	Bound map[ServiceName][]SiteID
 	// Credentials are the caller's own headers.
 	Credentials *Credentials
-	// Via are the sites that passed the request on, in order. Again says that the last of them may have done so before.
+	// Via are the sites that passed the request on, in order. Again: the last of them may have done so before. Since: it has waited there since then.
 	Via   []SiteID
-	Again bool `json:"-"`
+	Again bool      `json:"-"`
+	Since time.Time `json:",omitzero"`
 }
 
 // From is the site whose agent has passed the request on, as its connection proves; empty: it is of this site's own client.

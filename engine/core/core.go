@@ -83,7 +83,7 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	c.Front, err = front.New(ctx, front.Config{Site: c.Site, Store: cfg.Store, Documents: cfg.Documents, Blobs: cfg.Blobs, Spools: cfg.Spools, App: cfg.App,
-		Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
+		Members: c.Mesh, Log: cfg.Log, Now: cfg.Now, Clock: cfg.Clock, NewID: cfg.NewID, CallTimeout: cfg.Limits.CallTimeout, RetryMin: cfg.Limits.RetryMin, Workers: cfg.Limits.Workers,
 		Await: cfg.Await, Kept: cfg.Kept})
 	if err != nil {
 		return nil, err

@@ -97,8 +97,9 @@ type Config struct {
 	App       engine.Application
 	Members   Members
 	Log       *slog.Logger
-	// Now is the wall clock, NewID makes a new UUID of version 7.
+	// Now is the wall clock, Clock the one that dates operations (Now), NewID makes a new UUID of version 7.
 	Now   func() time.Time
+	Clock func() time.Time
 	NewID func() string
 	// CallTimeout bounds one call to the application (30 s), RetryMin is the wait before the first new try (200 ms).
 	CallTimeout, RetryMin time.Duration
@@ -115,6 +116,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.CallTimeout == 0 {
 		c.CallTimeout = 30 * time.Second
+	}
+	if c.Clock == nil {
+		c.Clock = c.Now
 	}
 	if c.RetryMin == 0 {
 		c.RetryMin = 200 * time.Millisecond

@@ -32,7 +32,7 @@ func New(ctx context.Context, cfg Config) (*Front, error) {
 	q, t := waiting.NewQueue[job](a.Now, a.Workers), turns{waiting.NewTurns[turn](a.Await)}
 	f := &Front{around: a, keys: keys.New(keys.Config{Answer: a.Store.Answer, Commit: a.Site.Commit, Log: a.Log, Now: a.Now}), names: &Names{a}, turns: t, queue: q}
 	f.containers = &Containers{around: a, turns: t, queue: q}
-	f.outbox = outbox.New(outbox.Config{Site: a.Site, Store: a.Store, Keys: f.keys, Spools: a.Spools, Members: a.Members, Log: a.Log, Now: a.Now,
+	f.outbox = outbox.New(outbox.Config{Site: a.Site, Store: a.Store, Keys: f.keys, Spools: a.Spools, Members: a.Members, Log: a.Log, Now: a.Now, Clock: a.Clock,
 		CallTimeout: a.CallTimeout, RetryMin: a.RetryMin, Kept: a.Kept, Await: a.Await, Run: f.Submit,
 		Queue: func(id engine.OperationID, in waiting.Lane, delay time.Duration) { q.Add(job{kept: id}, in, delay) }})
 	f.errands = newErrands(a, f.keys, f.names, f.containers, t, q)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/skerry/skerry/engine"
@@ -164,6 +165,10 @@ func (f *Front) route(ctx context.Context, r engine.Request, k keys.Keeper, firs
 	if !there {
 		return f.choose(ctx, r, k)
 	}
+	if !r.Since.IsZero() && row.CreatedAt.After(r.Since) && !r.Creates() {
+		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf(
+			"%s %s was made since this was asked, at %s; nothing has happened to it", row.Kind, row.ID, r.Since.UTC().Format(time.DateTime))}
+	}
 	switch leaving := row.Sites[f.self].State == engine.StateLeaving; {
 	case leaving && len(r.Via) == 0:
 		return f.passOn(ctx, r, f.others(row), k) // it has been removed here, and takes nothing new
@@ -225,11 +230,21 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id engine.SiteID) bool { return id == f.self || slices.Contains(r.Via, id) })
-	if len(rest) == 0 || len(r.Via) > 0 {
+	if len(rest) == 0 || len(r.Via) > 0 || !f.adopts(r) && f.hasAlone(ctx, r) {
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated",
 			Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
 	}
 	return f.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
+}
+
+// hasAlone reports whether the application of this site has what a request names, which is no resource here: who reads with that scope is
+// shown it.
+func (a *around) hasAlone(ctx context.Context, r engine.Request) bool {
+	if r.Target == "" {
+		return false
+	}
+	shown, err := a.shownTo(ctx, r.Kind, a.Site.Here(ctx, r.Kind, r.Target), r.Credentials)
+	return err == nil && shown.Status == http.StatusOK
 }
 
 // passOn hands a request to the nearest of sites that takes it, now or later.

@@ -55,6 +55,8 @@ type Config struct {
 	Members Members
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Clock dates what is asked, as operations are dated: it is Now, corrected by the clocks of other sites.
+	Clock func() time.Time
 	// CallTimeout bounds one call to an application, RetryMin is the wait before the first new try.
 	CallTimeout, RetryMin time.Duration
 	// Kept bounds what is kept.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/tree"
@@ -66,6 +67,14 @@ func (o *Outbox) CatchUp(ctx context.Context, r engine.Request) (waits bool, err
 		return nil
 	})
 	return waits, err
+}
+
+// followsCreate reports whether what r is about is yet to be made by a request that waits before it.
+func (o *Outbox) followsCreate(ctx context.Context, r engine.Request) bool {
+	return slices.ContainsFunc(o.lines.Before(lineOf(r), r.Operation), func(id engine.OperationID) bool {
+		_, e, err := o.read(ctx, id)
+		return err == nil && e.Request.Creates()
+	})
 }
 
 // Deliver tries again to hand a kept request over, when nothing of its line is before it: whoever is handed over calls the next. It

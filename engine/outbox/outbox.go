@@ -125,6 +125,9 @@ func (o *Outbox) spoolOf(r engine.Request) (engine.Spool, error) {
 
 // keep puts a request into the outbox.
 func (o *Outbox) keep(ctx context.Context, e kept, k keys.Keeper) (err error) {
+	if e.Request.Since.IsZero() && !o.followsCreate(ctx, e.Request) {
+		e.Request.Since = o.Clock()
+	}
 	r := e.Request
 	e.Service, e.Kind = r.Kind.Service, r.Kind.Name
 	spool, err := o.spoolOf(r)

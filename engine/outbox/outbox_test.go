@@ -43,7 +43,8 @@ func officeOf(t *testing.T) *office {
 // open starts the outbox anew, as an agent does.
 func (o *office) open(room waiting.Rooms) {
 	o.box = New(Config{Site: o, Store: o, Members: o, Kept: room, RetryMin: time.Second, CallTimeout: time.Minute, Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { o.now = o.now.Add(time.Second); return o.now },
+		Now:   func() time.Time { o.now = o.now.Add(time.Second); return o.now },
+		Clock: func() time.Time { return o.now },
 		Keys: keys.New(keys.Config{Commit: o.Commit, Now: func() time.Time { return o.now }, Log: slog.New(slog.DiscardHandler), Answer: func(context.Context, [32]byte) (engine.KeyedAnswer, error) {
 			return engine.KeyedAnswer{}, engine.ErrNotFound
 		}}),

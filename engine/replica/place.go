@@ -8,8 +8,7 @@ import (
 	"github.com/skerry/skerry/engine/compact"
 )
 
-// sharedAnew notes, with a placement operation of this site's own, that its share may be another one from then on: than what its application
-// shows, which an earlier one may not have reached.
+// sharedAnew notes, with a placement operation of this site's own, that its share may be another one from then on than its application shows.
 func (r *work) sharedAnew(place *engine.Operation) {
 	if len(r.Kind.Divide) > 0 && (place.Place.Parts != nil || r.History.PartsAt(r.standing().Shown().But(place)) != nil) {
 		r.Became(place.ID, engine.Outcome{State: engine.StatePending, Again: true})

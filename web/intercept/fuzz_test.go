@@ -37,7 +37,7 @@ func FuzzPeerRequest(f *testing.F) {
 	for _, head := range []string{
 		"GET /images/M HTTP/1.1\r\nSkerry-Via: QmNantes",
 		"POST /images HTTP/1.1\r\nSkerry-Operation: op-5\r\nSkerry-Via: QmLyon,QmNantes\r\nSkerry-Placement: QmParis;QmNantes\r\nScope: {images: paris % nantes}\r\nSkerry-User: ann",
-		"PATCH /images/M HTTP/1.1\r\nSkerry-Operation: op-6\r\nSkerry-Agreement: quorum\r\nSkerry-Again: 1\r\nPrefer: wait=1\r\nContent-Type: application/merge-patch+json",
+		"PATCH /images/M HTTP/1.1\r\nSkerry-Operation: op-6\r\nSkerry-Agreement: quorum\r\nSkerry-Again: 1\r\nSkerry-Since: 1767225600000001\r\nPrefer: wait=1\r\nContent-Type: application/merge-patch+json",
 		"GET /images HTTP/1.1\r\nSkerry-Aggregate: QmParis,QmNantes\r\nSkerry-Page: 1",
 		"GET /images/M/file HTTP/1.1\r\nSkerry-Content: 1\r\nSkerry-Gather: 1",
 		"PUT /images/M HTTP/1.1\r\nSkerry-One: 1\r\nSkerry-After: x\r\nSkerry-Force: relied-on\r\nIf-Match: *\r\nX-Forwarded-User: root",

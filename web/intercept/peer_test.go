@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/intercept/peer"
@@ -43,8 +44,9 @@ func TestPeers(t *testing.T) {
 func TestForwarder(t *testing.T) {
 	m := newMesh(t)
 	f := peer.NewForwarder(m.sites[paris], m.sites[paris], 0)
+	since := time.UnixMicro(1767225600000001)
 	a, err := f.Forward(t.Context(), nantes, engine.Request{
-		Operation: "op-3", Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
+		Operation: "op-3", Since: since, Kind: imageKind, Type: engine.TypeMerge, Method: "PATCH", Path: "/images/{id}/x%20y", Target: "a/b?", Query: "q=1",
 		Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"a":1}`), Placement: []engine.SiteID{nantes, lyon},
 		Scope: "{images: nantes & lyon}", User: "ann", Credentials: &engine.Credentials{Header: http.Header{"Authorization": {"Bearer t"}, "Skerry-Via": {"forged"}, "Connection": {"close"}}}, Via: []engine.SiteID{lyon},
 	})
@@ -52,7 +54,7 @@ func TestForwarder(t *testing.T) {
 		t.Fatalf("%+v %v", a, err)
 	}
 	r := m.sites[nantes].operations()[0]
-	if r.Operation != "op-3" || r.Method != "PATCH" || r.Target != "a/b?" || r.Query != "q=1" || string(r.Body) != `{"a":1}` || r.Scope != "{images: nantes & lyon}" ||
+	if r.Operation != "op-3" || !r.Since.Equal(since) || r.Method != "PATCH" || r.Target != "a/b?" || r.Query != "q=1" || string(r.Body) != `{"a":1}` || r.Scope != "{images: nantes & lyon}" ||
 		fmt.Sprint(r.Placement) != "[QmNantes QmLyon]" || fmt.Sprint(r.Via) != "[QmLyon QmParis]" || r.User != "ann" || r.Credentials.Header.Get("Authorization") != "Bearer t" || r.Header["Content-Type"] != "application/json" {
 		t.Errorf("%+v", r)
 	}

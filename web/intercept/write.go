@@ -118,7 +118,7 @@ func (h *Handler) submit(q *request.Request, body []byte, large engine.Body) {
 		User: q.Who(), Alternatives: alternatives(q), Agreement: q.Agreement, ExactlyOne: q.ExactlyOne,
 		Async: q.From == "" && prefersAsync(q.Header), Wait: wait(q.Header),
 		Forced:         peer.Forces(q.Header, engine.ForceActions),
-		ForcedReliance: peer.Forces(q.Header, engine.ForceReliedOn), Caller: q.Caller(), Anonymous: q.Shown() == "", Credentials: q.Credentials(), Via: q.Via, Again: q.Again,
+		ForcedReliance: peer.Forces(q.Header, engine.ForceReliedOn), Caller: q.Caller(), Anonymous: q.Shown() == "", Credentials: q.Credentials(), Via: q.Via, Again: q.Again, Since: q.Since,
 		After: q.After,
 	}
 	if q.From == "" {

@@ -76,6 +76,9 @@ func (f *Forwarder) Forward(ctx context.Context, to engine.SiteID, r engine.Requ
 	if r.Again {
 		header.Set(HeaderAgain, "1")
 	}
+	if !r.Since.IsZero() {
+		header.Set(HeaderSince, strconv.FormatInt(r.Since.UnixMicro(), 10))
+	}
 	if r.ExactlyOne {
 		header.Set(HeaderOne, "1")
 	}

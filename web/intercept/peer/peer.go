@@ -19,6 +19,7 @@ const (
 	HeaderVia       = "Skerry-Via"         // the sites that passed the request on, in order
 	HeaderPlacement = "Skerry-Placement"   // the sites that the scope was resolved to; of a cross, part by part
 	HeaderAgain     = "Skerry-Again"       // the last of them may have passed it on before
+	HeaderSince     = "Skerry-Since"       // when it was asked, in microseconds since 1970, if it has waited
 	HeaderUser      = "Skerry-User"        // who asked
 	HeaderOne       = "Skerry-Exactly-One" // the sites of the placement are to choose from
 	HeaderAgreement = "Skerry-Agreement"   // how many sites must have applied it before the answer

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/engine/scope"
@@ -29,7 +30,8 @@ type Request struct {
 	// Proposed is what it is to be called as an operation, empty for anything. Began is the trace that the agent has begun with it.
 	Proposed engine.OperationID
 	Began    string
-	Again    bool // it may have come before
+	Again    bool      // it may have come before
+	Since    time.Time // it has waited at another site since then
 	User     string
 	// Client is the address of the client, as far as it is known.
 	Client string
