@@ -60,6 +60,7 @@ var ledger = []entry{
 	{page: "docs/k3s.md", begins: "$ mkdir -p ~/.kube", why: "takes k3s, which Debian does not have; TestK3s puts a kubeconfig of the same form there"},
 	{page: "docs/kubernetes.md", begins: "make demo", why: "testnet/kubernetes TestDemo runs the demo with these arguments"},
 	{page: "docs/openstack.md", begins: "skerry exec --scope '{compute: dc1, image: dc2}'", why: "testnet/openstack TestNova has the same with a flavour and an image of its own"},
+	{page: "docs/openstack.md", begins: "skerry exec --scope '{network: dc1 & dc2}'", why: "testnet/openstack TestNova has the same at sites of that name"},
 	{page: "docs/supply-chain.md", begins: "git clone", why: "takes the network, cargo's nightly toolchain and cmake"},
 }
 

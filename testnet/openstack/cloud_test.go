@@ -51,6 +51,17 @@ func scoped(scope string) []string {
 	return append(slices.Clone(user), program, "exec", "--api", "http://127.0.0.1:8701", "--scope", scope, "--", "openstack")
 }
 
+// account is what services ask Keystone with about tokens.
+const account = `[keystone_authtoken]
+www_authenticate_uri = http://127.0.0.1:4900
+auth_url = http://127.0.0.1:5000
+auth_type = password
+user_domain_id = default
+project_domain_id = default
+project_name = admin
+username = admin
+password = ` + Password + "\n"
+
 // clouds is an application of one Keystone and one Glance a site, where Glance asks Keystone about each token. Agents do what other sites
 // have done with a token of their own. What all sites begin with is made once.
 func clouds(t *testing.T) env.Setup {
@@ -75,16 +86,7 @@ func clouds(t *testing.T) env.Setup {
 			}
 			f, err := os.OpenFile(at(dir).file(), os.O_APPEND|os.O_WRONLY, 0)
 			if err == nil {
-				_, err = f.WriteString(`flavor = keystone
-[keystone_authtoken]
-www_authenticate_uri = http://127.0.0.1:4900
-auth_url = http://127.0.0.1:5000
-auth_type = password
-user_domain_id = default
-project_domain_id = default
-project_name = admin
-username = admin
-password = ` + Password + "\n")
+				_, err = f.WriteString("flavor = keystone\n" + account)
 				f.Close()
 			}
 			return err
@@ -122,13 +124,13 @@ func ready(ctx context.Context, s *env.Site) error {
 	if err != nil {
 		return err
 	}
+	file := filepath.Join(s.Config().Dir, "agent.token")
 	for i := range s.Config().Services {
-		if c := &s.Config().Services[i]; c.Name == Image {
-			c.Header, c.Token, c.Keystone = "X-Auth-Token", filepath.Join(s.Config().Dir, "agent.token"), "http://127.0.0.1:5000/v3"
-			return os.WriteFile(c.Token, []byte(token), 0o600)
+		if c := &s.Config().Services[i]; c.Name == Image || c.Name == Network {
+			c.Header, c.Token, c.Keystone = "X-Auth-Token", file, "http://127.0.0.1:5000/v3"
 		}
 	}
-	return nil
+	return os.WriteFile(file, []byte(token), 0o600)
 }
 
 // login gets a token of a site's own Keystone, through its agent where that runs.

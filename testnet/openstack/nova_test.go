@@ -19,20 +19,14 @@ import (
 	"github.com/skerry/skerry/testnet/env"
 )
 
-// Further services of the catalog.
-const (
-	compute = "compute"
-	network = "network"
-)
+// compute is Nova's name in the catalog.
+const compute = "compute"
 
-// flat is the one network that there is, at dc2.
-const flat = "f1a7f1a7-0000-4000-8000-000000000002"
-
-// datacenters is an application of Keystone, Glance, Nova and something in the place of Neutron at dc1 and dc2. Each Nova takes a gigabyte and
-// most of a minute to start.
+// datacenters is an application of Keystone, Glance, Nova and Neutron at dc1 and dc2. Each Nova takes a gigabyte and most of a minute to start,
+// each Neutron a fifth of that.
 func datacenters(t *testing.T) env.Setup {
 	t.Helper()
-	for _, name := range []string{"nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "placement-api", "mariadbd", "rabbitmq-server"} {
+	for _, name := range []string{"nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "placement-api", "neutron-server", "mariadbd", "rabbitmq-server"} {
 		// Those for the administrator may not be in a user's path.
 		if err := exec.Command("sh", "-c", `PATH="$PATH:/usr/sbin:/sbin" command -v "$0"`, name).Run(); err != nil {
 			t.Fatalf("%s is missing: Nova and what it needs are installed by .ci/deps nova", name)
@@ -45,28 +39,33 @@ func datacenters(t *testing.T) env.Setup {
 	s := clouds(t)
 	s.Sites = []string{"dc1", "dc2"}
 	s.Application.Catalog = catalogs.OpenStack
-	s.Application.Services = map[string]int{Identity: 5000, Image: 9292, compute: 8774, network: 9696}
+	s.Application.Services = map[string]int{Identity: 5000, Image: 9292, compute: 8774, Network: 9696}
+	neutron := func(dir string) Neutron {
+		return Neutron{Dir: filepath.Join(dir, "neutron"), Address: "127.0.0.1:9696", Host: filepath.Base(dir), Account: account}
+	}
+	before := s.Before
+	s.Before = func(dir string) error { return errors.Join(before(dir), neutron(dir).Furnish(t.Context())) }
 	cloud, ready := s.Application.Command, s.Application.Ready
 	s.Application.Command = func(dir string) []string {
-		site, known := filepath.Base(dir), ""
-		if site == "dc2" {
-			known = flat
-		}
-		// In a namespace of processes of its own, all of Nova ends with the first.
-		return append([]string{"sh", "-c", `here=$1 dir=$2 site=$3 known=$4; shift 4
-(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc sh "$here/nova.sh" "$dir/nova" "$site" || :; : > "$dir/nova.ended") & nova=$!
-setpriv --pdeathsig KILL /usr/bin/python3 "$here/neutron.py" $known & neutron=$!
-setpriv --pdeathsig KILL "$@" & cloud=$!
-trap 'kill $cloud; kill -KILL $neutron $nova 2>/dev/null; wait; exit 0' TERM
+		nova := append([]string{"sh", filepath.Join(here, "nova.sh"), filepath.Join(dir, "nova"), filepath.Base(dir)}, neutron(dir).Command()...)
+		// In a namespace of processes of its own, all of Nova and Neutron ends with the first.
+		return slices.Concat([]string{"bash", "-c", `ended=$1 n=$2; shift 2
+(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc "${@:1:n}" || :; : > "$ended") & nova=$!
+setpriv --pdeathsig KILL "${@:n+1}" & cloud=$!
+trap 'kill $cloud; kill -KILL $nova 2>/dev/null; wait; exit 0' TERM
 wait $cloud
-exit 1`, "datacenter", here, dir, site, known}, cloud(dir)...)
+exit 1`, "datacenter", filepath.Join(dir, "nova.ended"), fmt.Sprint(len(nova))}, nova, cloud(dir))
 	}
 	s.Application.Ready = func(ctx context.Context, s *env.Site) error {
 		if err := ready(ctx, s); err != nil {
 			return err
 		}
 		for {
-			if _, err := os.Stat(filepath.Join(s.Config().Dir, "nova", "ready")); err == nil {
+			_, err := os.Stat(filepath.Join(s.Config().Dir, "nova", "ready"))
+			if err == nil {
+				_, err = s.RequestApplication(ctx, Network, "GET /", "")
+			}
+			if err == nil {
 				return nil
 			}
 			if _, err := os.Stat(filepath.Join(s.Config().Dir, "nova.ended")); err == nil {
@@ -97,7 +96,7 @@ func TestNova(t *testing.T) {
 		t.Helper()
 		return do(s, compute, "POST /v2.1/servers", `{"server":{"name":"`+name+`","imageRef":"`+image+`","flavorRef":"1","networks":`+networks+`}}`, header...)
 	}
-	runs := func(s *env.Site, a env.Answer, image string) {
+	runs := func(s *env.Site, a env.Answer, image string) (id string) {
 		t.Helper()
 		var made struct{ Server struct{ ID string } }
 		if err := json.Unmarshal([]byte(a.Must(t, 202).Body), &made); err != nil {
@@ -113,6 +112,7 @@ func TestNova(t *testing.T) {
 			}
 			return nil
 		})
+		return made.Server.ID
 	}
 	const none = `"none"`
 
@@ -134,6 +134,12 @@ func TestNova(t *testing.T) {
 	}
 
 	// A flat network of another site: nothing could ever reach the server.
+	var made struct{ Network struct{ ID string } }
+	a := do(dc2, Network, "POST /v2.0/networks", `{"network":{"name":"hall","provider:network_type":"flat","provider:physical_network":"hall"}}`).Must(t, 201)
+	if err := json.Unmarshal([]byte(a.Body), &made); err != nil {
+		t.Fatal(err)
+	}
+	flat := made.Network.ID
 	if a := boot(dc1, "nowhere", debian, `[{"uuid":"`+flat+`"}]`, "Scope", "{compute: dc1, image: dc2, network: dc2}"); a.Status != 422 ||
 		!strings.Contains(a.Body, "mismatched owners") || !strings.Contains(a.Body, "dc2/network") {
 		t.Errorf("a flat network of dc2 is answered with %d %s", a.Status, a.Body)
@@ -143,6 +149,11 @@ func TestNova(t *testing.T) {
 	do(dc2, Image, "PATCH /v2/images/"+debian, `[{"op":"add","path":"/team","value":"infra"}]`, "Content-Type", jsonPatch, "Scope", "{image: dc1 & dc2}").Must(t, 200)
 	c.converged(t, debian)
 	c.file(t, debian, bytes)
+
+	networks(t, c, func(s *env.Site, name, network string) (id string) {
+		t.Helper()
+		return runs(s, boot(s, name, debian, `[{"uuid":"`+network+`"}]`), debian)
+	})
 
 	// The servers of both sites are one list, whoever asks and however much of each is asked for. One site alone has its own.
 	runs(dc2, boot(dc2, "far", debian, none), debian)
@@ -191,7 +202,7 @@ func TestNova(t *testing.T) {
 	}
 	lists(dc1, "{compute: dc2 | dc1}", "alone", "either", "shared")
 	do(dc1, compute, "GET /v2.1/servers/detail", "", "Scope", "{compute: dc2}").Must(t, 503)
-	if told := refused(t, dc1, append(scoped("{compute: dc2}"), "server", "list")...); !strings.Contains(told, "can be reached") {
+	if told := refused(t, dc1, append(scoped("{compute: dc2}"), "server", "list")...); !strings.Contains(told, "dc2 cannot be reached") {
 		t.Errorf("the client tells %s", told)
 	}
 }

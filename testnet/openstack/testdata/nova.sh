@@ -1,7 +1,8 @@
-# Runs Nova and all that it needs beside Keystone, Glance and Neutron, with files in the folder $1, until it is killed. $2 is the name of the site. There
-# are no virtual machines: its driver is the one for tests. Whatever ends, or fails, ends all.
+# Runs Nova and all that it needs beside Keystone and Glance, with files in the folder $1, until it is killed. $2 is the name of the site, what follows
+# runs Neutron. There are no virtual machines: Nova's driver is the one for tests. Whatever ends, or fails, ends all.
 set -eu
 nova=$1 site=$2
+shift 2
 trap 'echo "nova.sh has ended: $?" >&2' EXIT
 mkdir -p "$nova/mysql" "$nova/rabbit" "$nova/state" "$nova/instances"
 cd "$nova"
@@ -9,6 +10,7 @@ export HOME="$nova"
 failed() { echo "$1 has failed" >&2; kill -KILL $$; }
 run() { ("$@" || :; failed "$1") & }
 
+run "$@"
 run env RABBITMQ_NODENAME=rabbit@localhost RABBITMQ_MNESIA_BASE="$nova/rabbit" RABBITMQ_LOG_BASE="$nova/rabbit" \
 	RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT=5672 RABBITMQ_CONF_ENV_FILE=/dev/null ERL_EPMD_ADDRESS=127.0.0.1 \
 	RABBITMQ_ENABLED_PLUGINS_FILE="$nova/rabbit/plugins" /usr/lib/rabbitmq/bin/rabbitmq-server >rabbit.log
