@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skerry/skerry/cmd/trial"
@@ -47,7 +48,9 @@ func (r *run) body(k *engine.Kind, name string) Body {
 		return given
 	}
 	number := name[strings.LastIndexByte(name, '-')+1:]
-	text := trial.Body(k, bytes.ReplaceAll(given.Text, []byte("{number}"), []byte(number)), name, func(kind string) string {
+	n, _ := strconv.Atoi(number)
+	numbered := strings.NewReplacer("{number}", number, "{high}", strconv.Itoa(n/256), "{low}", strconv.Itoa(n%256)).Replace(string(given.Text))
+	text := trial.Body(k, []byte(numbered), name, func(kind string) string {
 		if to := r.first[kind]; to != nil {
 			_, own := to.kind.Split(to.id)
 			return own

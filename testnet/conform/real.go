@@ -180,9 +180,9 @@ var neutron = Application{
 	Name: "neutron", Title: "Neutron, OpenStack's networks", Catalog: catalogs.Neutron,
 	About: "Neutron's own server as Debian packages it, unmodified, with the catalog of [catalogs/neutron.yaml](../catalogs/neutron.yaml), without agents: nothing carries its networks. It assigns all identifiers, picks segments and addresses, and changes with a `PUT` that has what is to change and nothing else.",
 	Bodies: map[string]Body{
-		"network/network":                 {Text: []byte(`{"network":{"name":"x","description":"first"}}`), Fields: []engine.Pointer{"/network/name", "/network/description"}},
+		"network/network":                 {Text: []byte(`{"network":{"name":"x","description":"first","router:external":true}}`), Fields: []engine.Pointer{"/network/name", "/network/description"}},
 		"network/network/tags":            {Text: []byte(`{"tags":["x","y","z"]}`)},
-		"network/subnet":                  {Text: []byte(`{"subnet":{"name":"x","description":"first","ip_version":6,"cidr":"2001:db8:{number}::/64","dns_nameservers":["2001:db8::9","2001:db8::7","2001:db8::8"]}}`), Fields: []engine.Pointer{"/subnet/name", "/subnet/description"}},
+		"network/subnet":                  {Text: []byte(`{"subnet":{"name":"x","description":"first","ip_version":4,"cidr":"10.{high}.{low}.0/24","dns_nameservers":["192.0.2.9","192.0.2.7","192.0.2.8"]}}`), Fields: []engine.Pointer{"/subnet/name", "/subnet/description"}},
 		"network/subnetpool":              {Text: []byte(`{"subnetpool":{"name":"x","description":"first","prefixes":["10.1.0.0/16"]}}`), Fields: []engine.Pointer{"/subnetpool/name", "/subnetpool/description"}},
 		"network/port/tags":               {Text: []byte(`{"tags":["x","y","z"]}`)},
 		"network/port":                    {Text: []byte(`{"port":{"name":"x","description":"first","security_groups":[]}}`), Fields: []engine.Pointer{"/port/name", "/port/description"}},
@@ -194,6 +194,8 @@ var neutron = Application{
 		"network/router/tags":             {Text: []byte(`{"tags":["x","y","z"]}`)},
 		"network/router/add-interface":    {Text: []byte(`{}`)},
 		"network/router/remove-interface": {Text: []byte(`{}`)},
+		"network/floatingip":              {Text: []byte(`{"floatingip":{"description":"first"}}`), Fields: []engine.Pointer{"/floatingip/description"}},
+		"network/floatingip/tags":         {Text: []byte(`{"tags":["x","y","z"]}`)},
 		"network/router":                  {Text: []byte(`{"router":{"name":"x","description":"first"}}`), Fields: []engine.Pointer{"/router/name", "/router/description"}},
 	},
 	Patience: 3 * time.Minute, // it does one thing after the other

@@ -54,7 +54,7 @@ type Conformance struct {
 type TLS struct{ Cert, Key string }
 
 // Body is what a client sends. Text that is no JSON has {name} where the name of the object goes and {value} where a change goes; JSON may have
-// {name} too, and is then sent as it is otherwise, or {number} where a number goes that no other object has.
+// {name} too, and is then sent as it is otherwise, or {number} where a number goes that no other object has: its bytes are {high} and {low}.
 type Body struct {
 	Media string
 	Text  []byte

@@ -23,7 +23,7 @@ import (
 const compute = "compute"
 
 // datacenters is an application of Keystone, Glance, Nova and Neutron at dc1 and dc2. Each Nova takes a gigabyte and most of a minute to start,
-// each Neutron a fifth of that.
+// each Neutron a fifth of a gigabyte.
 func datacenters(t *testing.T) env.Setup {
 	t.Helper()
 	for _, name := range []string{"nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "placement-api", "neutron-server", "mariadbd", "rabbitmq-server"} {
