@@ -3,6 +3,8 @@ package tree
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/skerry/skerry/engine"
 )
 
 func TestNumbersByValue(t *testing.T) {
@@ -49,6 +51,21 @@ func TestDecimalsAreExactAndBounded(t *testing.T) {
 	for _, s := range []string{"", "x", "1e999999999", "1e-65", "0x10", "1_0", "+1", "1e", ".", "-", string(long)} {
 		if _, err := ParseDecimal(s); err == nil {
 			t.Errorf("%.20q is taken for a number", s)
+		}
+	}
+}
+
+// TestWhatHoldsNothingElse: an object that has only what each site notes for itself is left out with that.
+func TestWhatHoldsNothingElse(t *testing.T) {
+	k := &Kind{Keys: []engine.Key{{At: "/disks", Member: "name"}}, Ignore: []Pointer{"/meta/notes/count", "/disks/*/serial"}}
+	for shown, want := range map[string]string{
+		`{"a":1,"meta":{"notes":{"count":1}}}`:         `{"a":1}`,
+		`{"a":1,"meta":{"notes":{"count":1,"own":2}}}`: `{"a":1,"meta":{"notes":{"own":2}}}`,
+		`{"a":1,"meta":{"notes":{}}}`:                  `{"a":1,"meta":{"notes":{}}}`,
+		`{"disks":[{"name":"a","serial":1}]}`:          `{"disks":[{"name":"a"}]}`,
+	} {
+		if got, _ := Comparable(k, []byte(shown)); string(got) != want {
+			t.Errorf("of %s is compared %s, want %s", shown, got, want)
 		}
 	}
 }

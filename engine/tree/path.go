@@ -88,28 +88,29 @@ func UnsetAt(tree any, p engine.Pointer) {
 	}
 }
 
-// UnsetAll removes the members that a pointer of the catalog names.
+// UnsetAll removes the members that a pointer of the catalog names, and an object that had nothing else.
 func UnsetAll(tree any, p engine.Pointer) { overwrite(tree, p.Tokens(), nil) }
 
 // Overwrite puts by in the place of everything that a pointer of the catalog names, where something is there.
 func Overwrite(tree any, p engine.Pointer, by any) { overwrite(tree, p.Tokens(), by) }
 
-// overwrite removes members when by is nil.
-func overwrite(tree any, tokens []string, by any) {
+// overwrite removes members when by is nil. It reports whether an object is left empty.
+func overwrite(tree any, tokens []string, by any) (emptied bool) {
 	if len(tokens) == 0 {
-		return
+		return false
 	}
 	switch c := tree.(type) {
 	case map[string]any:
 		child, ok := c[tokens[0]]
 		switch {
-		case len(tokens) > 1:
-			overwrite(child, tokens[1:], by)
-		case ok && by != nil:
+		case !ok, len(tokens) > 1 && !overwrite(child, tokens[1:], by):
+			return false
+		case by != nil:
 			c[tokens[0]] = by
-		default:
-			delete(c, tokens[0])
+			return false
 		}
+		delete(c, tokens[0])
+		return len(c) == 0
 	case *elements:
 		for t, element := range c.by {
 			switch {
@@ -121,7 +122,7 @@ func overwrite(tree any, tokens []string, by any) {
 			}
 		}
 	case whole:
-		overwrite(c.v, tokens, by)
+		return overwrite(c.v, tokens, by)
 	case []any:
 		for i, element := range c {
 			switch {
@@ -133,6 +134,7 @@ func overwrite(tree any, tokens []string, by any) {
 			}
 		}
 	}
+	return false
 }
 
 // SetPath sets one path of an Edit in a tree: what stands for an object or a keyed array leaves what is in one that is there.

@@ -22,7 +22,7 @@ var own = []ownField{
 	{"/metadata/uid", "each cluster gives its object an identifier"},
 	{"/metadata/resourceVersion", "each cluster counts its own writes"},
 	{"/metadata/creationTimestamp", "each cluster has made its object at its own time"},
-	{"/metadata/generation", "each cluster counts its own changes"},
+	{"/metadata/generation", counts},
 	{"/metadata/managedFields", "each cluster notes who has written there"},
 	{"/metadata/selfLink", "each cluster gives its object an address"},
 	{"/metadata/deletionTimestamp", "each cluster deletes its object at its own time"},
@@ -37,6 +37,8 @@ const (
 	addresses   = "each cluster assigns addresses of its own"
 	ports       = "each cluster assigns ports of its own; what a create asks for, it asks for at all sites"
 	controllers = "it names the job by the identifier that its own cluster has given that"
+	counts      = "each cluster counts its own changes"
+	bound       = "each cluster binds the claim to a volume of its own"
 	tokenOf     = "the token of an account is each cluster's own, and good there only"
 )
 
@@ -55,10 +57,17 @@ var ownOf = map[string][]ownField{
 		{"/metadata/labels/controller-uid", controllers}, {"/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid", controllers},
 		{"/spec/template/metadata/labels/controller-uid", controllers},
 	},
-	"deployments.apps":       {{"/metadata/annotations/deployment.kubernetes.io~1revision", "each cluster counts its own changes"}},
-	"serviceaccounts":        {{"/secrets", tokenOf}},
-	"persistentvolumeclaims": {{"/spec/volumeName", "each cluster has volumes of its own"}},
+	"deployments.apps": {{"/metadata/annotations/deployment.kubernetes.io~1revision", counts}},
+	"daemonsets.apps":  {{"/metadata/annotations/deprecated.daemonset.template.generation", counts}},
+	"serviceaccounts":  {{"/secrets", tokenOf}},
+	"persistentvolumeclaims": {
+		{"/spec/volumeName", "each cluster has volumes of its own"},
+		{"/metadata/annotations/pv.kubernetes.io~1bind-completed", bound}, {"/metadata/annotations/pv.kubernetes.io~1bound-by-controller", bound},
+		{"/metadata/annotations/volume.kubernetes.io~1selected-node", bound}, {"/metadata/annotations/volume.kubernetes.io~1storage-provisioner", bound},
+		{"/metadata/annotations/volume.beta.kubernetes.io~1storage-provisioner", bound},
+	},
 	"persistentvolumes": {
+		{"/metadata/annotations/pv.kubernetes.io~1bound-by-controller", bound},
 		{"/spec/claimRef/uid", "each cluster gives the claim an identifier"}, {"/spec/claimRef/resourceVersion", "each cluster counts its own writes"},
 	},
 	"secrets": {{accountUID, "each cluster gives the account an identifier"}},

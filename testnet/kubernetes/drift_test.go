@@ -136,6 +136,55 @@ func TestNoFalseDrift(t *testing.T) {
 	hidden(t, all, "opensesame", "b3BlbnNlc2FtZQ", "changed\"", "Y2hhbmdlZA")
 }
 
+// TestNotesOfOneCluster: what a cluster notes in an object for itself, how often it has changed or to what it has bound it, stays there though a
+// client reads the object and puts it back with something changed.
+func TestNotesOfOneCluster(t *testing.T) {
+	t.Parallel()
+	e, all := sites(t, "site1", "site2")
+	site1, site2 := all[0], all[1]
+	manifest := everything[strings.Index(everything, "apiVersion: v1\nkind: PersistentVolumeClaim"):strings.Index(everything, "---\napiVersion: v1\nkind: Pod")] + `---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: each}
+spec:
+  selector: {matchLabels: {app: each}}
+  template:
+    metadata: {labels: {app: each}}
+    spec: {containers: [{name: c, image: "registry.example/each:1"}]}
+`
+	if out, err := site1.try(both, manifest, "create", "-f", "-"); err != nil {
+		t.Fatal(out, err)
+	}
+	const count, bound = "deprecated.daemonset.template.generation", "pv.kubernetes.io/bind-completed"
+	if out, err := site1.direct("annotate", "persistentvolumeclaim", "disk", bound+"=yes"); err != nil {
+		t.Fatal(out, err)
+	}
+	has(e, site2, "the daemon set", nil, "daemonset", "each")
+	has(e, site2, "the claim", nil, "persistentvolumeclaim", "disk")
+	site2.Cut(t)
+	apart(t, e, all)
+	for _, image := range []string{"2", "3"} {
+		site1.kube("", "set", "image", "daemonset/each", "c=registry.example/each:"+image)
+	}
+	site2.kube("", "set", "image", "daemonset/each", "c=registry.example/each:4") // so that it never has those
+	for _, name := range []string{"daemonset/each", "persistentvolumeclaim/disk"} {
+		now := strings.Replace(site1.kube("", "get", name, "-o", "json"), `"metadata": {`, `"metadata": {"labels":{"put":"back"},`, 1)
+		if out, err := site1.try("", now, "replace", "-f", "-"); err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	site2.Heal(t)
+	has(e, site2, "what was put back", is("back", "metadata", "labels", "put"), "daemonset", "each")
+	has(e, site2, "what was put back", is("back", "metadata", "labels", "put"), "persistentvolumeclaim", "disk")
+	converged(t, e, all)
+	if got := at(site2.object("persistentvolumeclaim", "disk"), "metadata", "annotations", bound); got != nil {
+		t.Errorf("site2 says that its claim is bound: %v", got)
+	}
+	if one, two := at(site1.object("daemonset", "each"), "metadata", "annotations", count), at(site2.object("daemonset", "each"), "metadata", "annotations", count); one == two {
+		t.Errorf("both clusters count %v", one)
+	}
+}
+
 // hidden wants that nothing of what secrets hold is shown by the agents or in what they write down for people.
 func hidden(t *testing.T, all []*site, values ...string) {
 	t.Helper()

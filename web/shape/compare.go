@@ -105,19 +105,19 @@ func (v *View) Take(k *engine.Kind, body []byte) {
 	v.Shown = Hide(k, doc)
 }
 
-// cut takes the values at a path of the catalog out of a document.
-func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer, any)) {
+// cut takes the values at a path of the catalog out of a document, and an object that had nothing else. It reports whether an object is left empty.
+func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer, any)) (emptied bool) {
 	switch c := doc.(type) {
 	case map[string]any:
 		value, ok := c[tokens[0]]
 		switch {
-		case !ok:
-		case len(tokens) > 1:
-			cut(value, at.Append(tokens[0]), tokens[1:], taken)
-		default:
-			delete(c, tokens[0])
+		case !ok, len(tokens) > 1 && !cut(value, at.Append(tokens[0]), tokens[1:], taken):
+			return false
+		case len(tokens) == 1:
 			taken(at.Append(tokens[0]), value)
 		}
+		delete(c, tokens[0])
+		return len(c) == 0
 	case []any:
 		for i, element := range c {
 			if tokens[0] == "*" && len(tokens) > 1 {
@@ -125,6 +125,7 @@ func cut(doc any, at engine.Pointer, tokens []string, taken func(engine.Pointer,
 			}
 		}
 	}
+	return false
 }
 
 // Compare finds the paths at which the sites that showed something are not the same. Of parts of something cross, what is divided is no

@@ -11,7 +11,7 @@ import (
 func TestComparison(t *testing.T) {
 	k := &engine.Kind{
 		Keys:      []engine.Key{{At: "/init", Member: "name"}, {At: "/ports", Member: "port"}},
-		Ignore:    []engine.Pointer{"/uid", "/ports/*/node", "/init/own-*"},
+		Ignore:    []engine.Pointer{"/uid", "/ports/*/node", "/init/own-*", "/notes/count"},
 		IgnoreIn:  []engine.IgnoredIn{{At: "/data", In: "/type", Equals: "token"}},
 		Reasons:   map[engine.Pointer]string{"/uid": "each site gives one", "/data": "a token is each site's own", "/ports/*/node": "each site gives ports"},
 		Sensitive: []engine.Pointer{"/data"},
@@ -41,6 +41,9 @@ func TestComparison(t *testing.T) {
 			`{"ports":[{"port":53,"node":1},{"port":53,"node":2}]}`, `{"ports":[{"port":53,"node":3},{"port":53,"node":4}]}`, false,
 			`[]`, `[{"path":"/ports/0/node","reason":"each site gives ports","values":{"nantes":3,"paris":1}},` +
 				`{"path":"/ports/1/node","reason":"each site gives ports","values":{"nantes":4,"paris":2}}]`,
+		},
+		"what holds nothing else": {
+			`{"notes":{"count":1}}`, `{}`, false, `[]`, `[{"path":"/notes/count","reason":"` + byCatalog + `","values":{"paris":1}}]`,
 		},
 		"a token": {
 			`{"type":"token","data":{"token":"a"}}`, `{"type":"token","data":{"token":"b"}}`, false,
