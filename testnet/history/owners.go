@@ -120,6 +120,11 @@ func (c *checker) model(row engine.ResourceRow) *model {
 		var f view.Foundation
 		if err == nil && rec.Checkpoint != nil && engine.Decode(rec.Checkpoint, &f) == nil {
 			m.found(&f.Checkpoint)
+			for _, o := range f.Checkpoint.Kept {
+				if o.Origin == s.ID && !s.restored && len(m.places[idOf(o)]) == 0 { // its epoch ended in the turn that wrote it: no disk has it otherwise
+					m.add(o)
+				}
+			}
 		}
 	}
 	c.models[row.Document] = m
