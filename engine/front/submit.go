@@ -165,7 +165,7 @@ func (f *Front) route(ctx context.Context, r engine.Request, k keys.Keeper, firs
 	if !there {
 		return f.choose(ctx, r, k)
 	}
-	if !r.Since.IsZero() && row.CreatedAt.After(r.Since) && !r.Creates() {
+	if len(r.Via) > 0 && !r.Since.IsZero() && row.CreatedAt.After(r.Since) && !r.Creates() {
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "gone", Detail: fmt.Sprintf(
 			"%s %s was made since this was asked, at %s; nothing has happened to it", row.Kind, row.ID, r.Since.UTC().Format(time.DateTime))}
 	}
