@@ -107,6 +107,16 @@ func (a *around) shownTo(ctx context.Context, k *engine.Kind, at engine.LocalID,
 	return a.App.Present(ctx, k, reply)
 }
 
+// hasAlone reports whether the application of this site has what a request names, which is no resource here. Who reads with the scope of the
+// request is shown that.
+func (a *around) hasAlone(ctx context.Context, r engine.Request) bool {
+	if r.Target == "" {
+		return false
+	}
+	shown, err := a.shownTo(ctx, r.Kind, a.Site.Here(ctx, r.Kind, r.Target), r.Credentials)
+	return err == nil && shown.Status == http.StatusOK
+}
+
 // inMeta returns the body of a request with this site's own identifiers replaced by meta-identifiers, where whoever has read it
 // from the client has left any: that is how it travels.
 func (a *around) inMeta(ctx context.Context, r engine.Request) []byte {

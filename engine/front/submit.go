@@ -230,21 +230,11 @@ func (f *Front) at(ctx context.Context, r engine.Request, k keys.Keeper) (engine
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.Placement), func(id engine.SiteID) bool { return id == f.self || slices.Contains(r.Via, id) })
-	if len(rest) == 0 || len(r.Via) > 0 || !f.adopts(r) && f.hasAlone(ctx, r) {
+	if len(rest) == 0 || len(r.Via) > 0 || !f.adopts(r) && f.hasAlone(ctx, r) { // adopting has looked for it already
 		return engine.Answer{}, &engine.Refusal{Status: http.StatusNotFound, Type: "not-replicated",
 			Detail: fmt.Sprintf("%s %q is not a replicated resource; leave out the scope to change it at one site", r.Kind.Name, r.Target)}
 	}
 	return f.passOn(ctx, r, rest, k) // made elsewhere, and not heard of here yet
-}
-
-// hasAlone reports whether the application of this site has what a request names, which is no resource here: who reads with that scope is
-// shown it.
-func (a *around) hasAlone(ctx context.Context, r engine.Request) bool {
-	if r.Target == "" {
-		return false
-	}
-	shown, err := a.shownTo(ctx, r.Kind, a.Site.Here(ctx, r.Kind, r.Target), r.Credentials)
-	return err == nil && shown.Status == http.StatusOK
 }
 
 // passOn hands a request to the nearest of sites that takes it, now or later.

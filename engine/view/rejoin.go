@@ -74,7 +74,7 @@ func Told(v *View) bool {
 		}
 		alone = false
 		lacking := v.Lacks(s)
-		if lacking && st.Epoch == v.Current().Number+1 { // maybe nobody has written in it yet, and this site begins it once it has joined
+		if lacking && st.Epoch == v.Current().Number+1 { // nobody may have written in it yet: this site begins it once it has joined
 			lacking = lacks(v, st, &Epoch{}, v.Current())
 		}
 		if st.Number > 0 && !lacking && HasAll(v, st.Settled) {

@@ -5,6 +5,7 @@ package kubernetes
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,18 +108,30 @@ func (s *site) discover() {
 // reads asks the site's own cluster and decodes what it answers.
 func (s *site) reads(path, accept string, into any) (status int) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, clusterIn(s.Config().Dir, false).URL()+path, nil)
+	status, text := s.request(http.MethodGet, clusterIn(s.Config().Dir, false).URL()+path, "", http.Header{"Accept": {accept}})
+	if err := json.Unmarshal(text, into); err != nil {
+		s.Fatalf("the cluster of %s answers GET %s: %v", s.Name(), path, err)
+	}
+	return status
+}
+
+// request makes a request of the site's user to its cluster or to the listener of its agent.
+func (s *site) request(method, at, body string, header http.Header) (status int, answer []byte) {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, at, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + cluster.UserToken}, "Accept": {accept}}
+	r.Header = header
+	r.Header.Set("Authorization", "Bearer "+cluster.UserToken)
 	resp, err := s.past.RoundTrip(r)
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		s.Fatalf("the cluster of %s answers GET %s: %v", s.Name(), path, err)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
 	}
-	return resp.StatusCode
+	return resp.StatusCode, text
 }

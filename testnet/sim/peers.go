@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/web/intercept/peer"
@@ -46,14 +44,10 @@ func (h peers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, http.StatusBadRequest, "body", "", nil)
 		return
 	}
-	var since time.Time
-	if micros, err := strconv.ParseInt(r.Header.Get(peer.HeaderSince), 10, 64); err == nil {
-		since = time.UnixMicro(micros)
-	}
 	a, err := h.p.Front.Submit(r.Context(), engine.Request{
 		Operation: engine.OperationID(r.Header.Get("Skerry-Operation")), Kind: k, Type: t, Method: r.Method, Path: path,
 		Target: target, Query: r.URL.RawQuery, Header: map[string]string{"Content-Type": media}, Body: body, Placement: list(r.Header.Get("Skerry-Placement")),
-		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")), Again: r.Header.Get(peer.HeaderAgain) != "", Since: since,
+		Scope: r.Header.Get("Scope"), Via: list(r.Header.Get("Skerry-Via")), Again: r.Header.Get(peer.HeaderAgain) != "", Since: peer.Since(r.Header),
 	})
 	if h.p.dead.Load() || r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the other side gets no answer

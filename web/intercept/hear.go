@@ -3,9 +3,7 @@ package intercept
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -54,9 +52,7 @@ func (h *Handler) hear(q *request.Request) bool {
 	q.User = q.Header.Get(peer.HeaderUser)
 	q.ExactlyOne = q.Header.Get(peer.HeaderOne) != ""
 	q.Again = q.Header.Get(peer.HeaderAgain) != ""
-	if micros, err := strconv.ParseInt(q.Header.Get(peer.HeaderSince), 10, 64); err == nil {
-		q.Since = time.UnixMicro(micros)
-	}
+	q.Since = peer.Since(q.Header)
 	q.Agreement = engine.Agreement(q.Header.Get(peer.HeaderAgreement))
 	q.Aggregate = peer.SiteList(q.Header.Get(peer.HeaderAggregate))
 	q.Page = q.Header.Get(peer.HeaderPage) != ""

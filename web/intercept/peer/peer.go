@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/skerry/skerry/engine"
 	"github.com/skerry/skerry/glue"
@@ -48,6 +49,15 @@ func Forces(h http.Header, what string) bool {
 		}
 	}
 	return false
+}
+
+// Since reads when a request was asked that has waited; zero: it has not.
+func Since(h http.Header) time.Time {
+	micros, err := strconv.ParseInt(h.Get(HeaderSince), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros)
 }
 
 // SiteList reads sites that are separated by commas.
